@@ -1,0 +1,145 @@
+"""Who is connected, where, with which rights, and what each client reads."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Client(models.Model):
+    """A program that registered under a name, or that owns keys."""
+
+    name = models.CharField(max_length=200, unique=True)
+    persistent = models.BooleanField(help_text="Kept for ever; a transient client is removed after the retention period.")
+    defined_at = models.DateTimeField(db_default=Now(), editable=False)
+    last_seen_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(name__regex=r"^[\x20-\x7e]{1,200}$"), name="client_name_is_ascii"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Key(models.Model):
+    """A secret that says who is connecting. Only its hash is kept; `prefix` lets a person tell keys apart."""
+
+    client = models.ForeignKey(Client, on_delete=models.CASCADE, related_name="keys")
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the key, in hex.")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    def __str__(self) -> str:
+        return f"{self.client}: {self.prefix}…"
+
+
+class Permission(models.TextChoices):
+    POST = "post", "post messages"
+    FETCH = "fetch", "fetch, pop, subscribe, finish"
+    CREATE = "create", "create queues"
+    SERVE = "serve", "be a worker of services"
+    REQUEST = "request", "send requests to services"
+    ADMIN = "admin", "what operators do"
+
+
+class Grant(models.Model):
+    """What a key may do with the queues whose names match a pattern (`*` stands for any characters)."""
+
+    key = models.ForeignKey(Key, on_delete=models.CASCADE, related_name="grants")
+    pattern = models.CharField(max_length=200)
+    permissions = ArrayField(models.CharField(max_length=10, choices=Permission))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["key", "pattern"], name="grant_pattern_once_per_key"),
+            models.CheckConstraint(
+                condition=Q(permissions__contained_by=Permission.values) & Q(permissions__len__gt=0),
+                name="grant_permissions_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pattern}: {', '.join(self.permissions)}"
+
+
+class Node(models.Model):
+    """One broker process. Dead once its heartbeat is older than WILLOW_NODE_LAPSE."""
+
+    id = models.AutoField(primary_key=True)
+    name = models.CharField(max_length=200, unique=True)
+    url = models.TextField(help_text="Where clients reach this node.")
+    started_at = models.DateTimeField(db_default=Now())
+    heartbeat_at = models.DateTimeField(db_default=Now())
+    draining = models.BooleanField(db_default=False)
+    sockets = models.IntegerField(db_default=0)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Session(models.Model):
+    """One identity handed out by `hello`: live on a node, held for its client's return, or ended.
+
+    live: `node` is set; held: no node, `held_until` in the future; orphaned by its node's death: no node,
+    `ended_at` empty; ended: `ended_at` set (the row stays a while so that `?id=` can take the identity up again).
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    token = models.CharField(max_length=64, unique=True, help_text="The id in `hello`: unguessable, never shown elsewhere.")
+    node = models.ForeignKey(Node, null=True, on_delete=models.SET_NULL, related_name="sessions")
+    client = models.ForeignKey(Client, null=True, on_delete=models.SET_NULL, related_name="sessions")
+    key = models.ForeignKey(Key, null=True, on_delete=models.SET_NULL, related_name="sessions")
+    address = models.TextField(db_default="")
+    hold_seconds = models.FloatField(db_default=0)
+    connected_at = models.DateTimeField(db_default=Now())
+    held_until = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["client"], condition=Q(ended_at__isnull=True), name="one_live_session_per_client"
+            ),
+            models.CheckConstraint(
+                condition=Q(ended_at__isnull=True) | Q(node__isnull=True), name="an_ended_session_is_on_no_node"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["held_until"], name="session_held", condition=Q(held_until__isnull=False)),
+            models.Index(fields=["ended_at"], name="session_ended", condition=Q(ended_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.client or 'anonymous'} on {self.node or 'no node'}"
+
+
+class Subscription(models.Model):
+    """A registered client's wish to read, kept so that it can be restored when the client comes back."""
+
+    client = models.ForeignKey(Client, on_delete=models.CASCADE, related_name="subscriptions")
+    label = models.DecimalField(max_digits=20, decimal_places=0, help_text="The label its messages carry.")
+    name = models.CharField(max_length=200)
+    tags = ArrayField(models.TextField(), default=list)
+    match = models.CharField(max_length=10)
+    in_flight = models.IntegerField()
+    work_timeout = models.FloatField(null=True)
+    sync = models.CharField(max_length=10)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["client", "label"], name="subscription_label_once_per_client"),
+            models.CheckConstraint(condition=Q(in_flight__gte=1), name="subscription_in_flight_positive"),
+            models.CheckConstraint(
+                condition=Q(match__in=["all", "exact", "strict", "combined", "any"]), name="subscription_match_known"
+            ),
+            models.CheckConstraint(condition=Q(sync__in=["ready", "write", "sync"]), name="subscription_sync_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.client} reads {self.name} ({self.match} {self.tags})"

@@ -1,0 +1,14 @@
+-- resume_session: take up an identity again, unless it is live on a node that is alive.
+-- Runs on: clients_session_token (unique).
+-- Shape: one guarded update, so of two sockets that come with one id at the same time one wins. No row: look at
+-- find_session.sql for the reason.
+UPDATE clients_session s
+SET node_id = %(node)s, connected_at = now(), held_until = NULL, ended_at = NULL,
+    address = %(address)s, hold_seconds = %(hold)s
+WHERE s.token = %(token)s
+  AND s.key_id IS NOT DISTINCT FROM %(key)s
+  AND NOT EXISTS (
+      SELECT FROM clients_node n
+      WHERE n.id = s.node_id AND n.heartbeat_at > now() - %(lapse)s * interval '1 second'
+  )
+RETURNING s.id, s.client_id

@@ -1,0 +1,61 @@
+"""The broker's own connections to PostgreSQL: asynchronous, few, and planned for short statements."""
+
+from typing import Any
+
+import psycopg
+from django.db import connections
+from psycopg import AsyncConnection
+
+from delivery.arrays import register_columns
+from delivery.protocol.errors import Code, WillowError
+
+# The message table is empty one minute and has a million rows the next, so its statistics are never to be trusted:
+# plans are made once, for any size, and always go by the indexes that the statements name.
+PLANNER = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "jit": "off",
+}
+CONNECT_TIMEOUT = 5  # seconds
+STATEMENT_TIMEOUT = 30_000  # milliseconds
+CONNECTION_GONE = frozenset({"08", "53", "57"})  # connection, resources, an operator's intervention
+LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
+
+
+async def connect(*, application: str, synchronous: bool = True) -> AsyncConnection[Any]:
+    """A connection that commits each statement by itself, unless a transaction is opened on it."""
+    options = dict(PLANNER, statement_timeout=str(STATEMENT_TIMEOUT))
+    options["synchronous_commit"] = "on" if synchronous else "off"
+    connection = await AsyncConnection.connect(
+        **_connection_parameters(),
+        autocommit=True,
+        prepare_threshold=0,
+        application_name=application,
+        connect_timeout=CONNECT_TIMEOUT,
+        options=" ".join(f"-c {name}={value}" for name, value in options.items()),
+    )
+    register_columns(connection)
+    return connection
+
+
+def _connection_parameters() -> dict[str, Any]:
+    database = connections["default"].settings_dict
+    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    parameters = {ours: database[theirs] for theirs, ours in names.items() if database[theirs]}
+    options = database.get("OPTIONS", {})
+    return parameters | {name: value for name, value in options.items() if name.startswith("ssl")}
+
+
+def is_lost(error: psycopg.Error, connection: AsyncConnection[Any]) -> bool:
+    """Whether the connection is gone, as opposed to one statement that PostgreSQL refused."""
+    return connection.closed or connection.broken or (error.sqlstate or "08")[:2] in CONNECTION_GONE
+
+
+def is_worth_another_try(error: psycopg.Error) -> bool:
+    return error.sqlstate in LOST_A_RACE
+
+
+def unavailable() -> WillowError:
+    return WillowError(
+        Code.UNAVAILABLE, "storage", "The storage cannot be reached now, and nothing was stored. Please try again."
+    )

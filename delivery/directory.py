@@ -1,0 +1,181 @@
+"""The queues that this node knows, by name and by number, and how unknown ones come to be."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.conf import settings
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from delivery.lanes import Job, Lane
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.fields import Match
+from queues.definitions import QueueRecord, definition_parameters, record_of, settings_with, statement
+
+logger = logging.getLogger(__name__)
+
+Found = Callable[[list[QueueRecord]], None]
+Failed = Callable[[WillowError], None]
+
+CHANGES_SECONDS = 10  # how far back a refresh looks: further than any statement that defines a queue can take
+DEFINE_TRIES = 5
+
+
+class Directory:
+    """`joined` is called with each queue that this node had not known, once its name is known."""
+
+    def __init__(self, desk: Lane, joined: Callable[[QueueRecord], None]) -> None:
+        self._desk = desk
+        self._joined = joined
+        self._by_id: dict[int, QueueRecord] = {}
+        self._by_name: dict[str, dict[tuple[str, ...], QueueRecord]] = {}  # only names that were read whole
+        self._under_way: dict[str, list[Callable[[], None]]] = {}  # what waits for a job about a name
+
+    def by_id(self, queue_id: int) -> QueueRecord | None:
+        return self._by_id.get(queue_id)
+
+    def name_of(self, queue_id: int) -> str:
+        queue = self._by_id.get(queue_id)
+        return queue.name if queue else ""
+
+    def known(self, name: str, tags: tuple[str, ...]) -> QueueRecord | None:
+        """The queue, if it can be told at once; None also while something about its name is under way."""
+        if name in self._under_way:
+            return None
+        return self._by_name.get(name, {}).get(tags)
+
+    def matching(self, name: str, tags: Iterable[str], match: Match) -> list[QueueRecord]:
+        wanted = frozenset(tags)
+        return [queue for queue in self._by_name.get(name, {}).values() if matches(queue.tags, wanted, match)]
+
+    def resolve(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
+        """Find the queues that match. Where a reader names one queue, that queue comes to be if it is not there."""
+        self._in_turn(name, lambda: self._resolve_now(name, tags, match, found, failed))
+
+    def create(
+        self,
+        name: str,
+        tags: tuple[str, ...],
+        chosen: Mapping[str, Any],
+        created: Callable[[QueueRecord, bool], None],
+        failed: Failed,
+    ) -> None:
+        def work_done(result: tuple[QueueRecord, bool]) -> None:
+            self._learn(result[0])
+            created(*result)
+
+        self._in_turn(name, lambda: self._run(name, lambda c: _define(c, name, tags, chosen), work_done, failed))
+
+    def _resolve_now(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
+        if name not in self._by_name:
+            self._run(name, lambda connection: _read_name(connection, name), self._learn_name(name), failed)
+            self._in_turn(name, lambda: self._resolve_now(name, tags, match, found, failed))
+            return
+        queues = self.matching(name, tags, match)
+        if queues or (self._by_name[name] and match != "exact"):
+            found(queues)  # possibly none yet: queues that match may come to be while the reader waits
+        elif not settings.WILLOW.auto_define:
+            failed(no_such_queue(name))
+        elif match in ("exact", "all"):
+            self.create(name, tags, {}, lambda *_: found(self.matching(name, tags, match)), failed)
+        else:
+            found([])
+
+    def _in_turn(self, name: str, action: Callable[[], None]) -> None:
+        """Run now, or after what is under way about this name: commands about one queue keep their order."""
+        if name in self._under_way:
+            self._under_way[name].append(action)
+        else:
+            action()
+
+    def _run(
+        self,
+        name: str,
+        work: Callable[[AsyncConnection[Any]], Any],
+        done: Callable[[Any], None],
+        failed: Failed,
+    ) -> None:
+        waiting = self._under_way.setdefault(name, [])
+
+        def finish(answer: Callable[[], None]) -> None:
+            del self._under_way[name]
+            answer()
+            for position, action in enumerate(waiting):
+                if name in self._under_way:  # an action started something new: the rest waits for that
+                    self._under_way[name].extend(waiting[position:])
+                    return
+                action()
+
+        self._desk.submit(
+            Job(work, lambda result: finish(lambda: done(result)), lambda error: finish(lambda: failed(error)))
+        )
+
+    def _learn_name(self, name: str) -> Callable[[list[QueueRecord]], None]:
+        def learn(queues: list[QueueRecord]) -> None:
+            self._by_name[name] = {}
+            for queue in queues:
+                self._learn(queue)
+
+        return learn
+
+    def _learn(self, queue: QueueRecord) -> None:
+        is_new = queue.id not in self._by_id
+        self._by_id[queue.id] = queue
+        if queue.name in self._by_name:
+            self._by_name[queue.name][queue.tags] = queue
+        if is_new:
+            self._joined(queue)
+
+    def forget(self, queue_id: int) -> None:
+        """The queue was deleted."""
+        queue = self._by_id.pop(queue_id, None)
+        if queue is not None and self._by_name.get(queue.name, {}).get(queue.tags) == queue:
+            del self._by_name[queue.name][queue.tags]
+
+    async def refresh(self, connection: AsyncConnection[Any]) -> None:
+        """Learn what other nodes and operators defined or changed lately."""
+        async with connection.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(statement("changed"), {"seconds": CHANGES_SECONDS})
+            for row in await cursor.fetchall():
+                if row["name"] in self._by_name or row["id"] in self._by_id:
+                    self._learn(record_of(row))
+
+
+def matches(queue_tags: Iterable[str], wanted: frozenset[str], match: Match) -> bool:
+    """Whether a queue of the right name is among those that a reader's tags and match choose."""
+    tags = frozenset(queue_tags)
+    if match == "all":
+        return True
+    if match == "exact":
+        return tags == wanted
+    if match == "strict":
+        return tags >= wanted
+    return bool(tags & wanted)  # combined, any
+
+
+def default_match(tags: Iterable[str]) -> Match:
+    return "exact" if tuple(tags) else "all"
+
+
+async def _read_name(connection: AsyncConnection[Any], name: str) -> list[QueueRecord]:
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(statement("named"), {"name": name})
+        return [record_of(row) for row in await cursor.fetchall()]
+
+
+async def _define(
+    connection: AsyncConnection[Any], name: str, tags: tuple[str, ...], chosen: Mapping[str, Any]
+) -> tuple[QueueRecord, bool]:
+    parameters = definition_parameters(name, tags, settings_with(name, chosen))
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        for _ in range(DEFINE_TRIES):  # somebody else may be making it: then it is there the next time
+            await cursor.execute(statement("define"), parameters)
+            if (row := await cursor.fetchone()) is not None:
+                return record_of(row), row["created"]
+    most = settings.WILLOW.max_queue_count
+    raise WillowError(Code.OVERLOADED, name, f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows.")
+
+
+def no_such_queue(name: str) -> WillowError:
+    return WillowError(Code.NO_OBJECT, name, f"There is no queue {name} with these tags.")

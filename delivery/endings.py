@@ -1,0 +1,226 @@
+"""How claims end: finished, failed, timed out. What ran out of attempts is buried in its dead letter queue."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row, namedtuple_row
+
+from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
+from delivery.notices import Notices
+from delivery.posting import PostRequest, insert_copies
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.frames import Post
+from delivery.statements import statement
+from queues.definitions import QueueRecord, dead_letter_name, default_settings, definition_parameters, record_of
+from queues.definitions import statement as queue_statement
+
+Answer = Callable[[WillowError | None], None]  # called with None when it is done
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Ending:
+    """A claim that somebody wants to end, or to keep alive."""
+
+    queue_id: int
+    sequence: int
+    index: int | None
+    holder: int
+    answer: Answer
+    synchronous: bool = False
+
+    def fail(self, error: WillowError) -> None:
+        self.answer(error)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class FinishRequest(Ending):
+    client: str | None = None
+    reply: bytes | None = None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class FailRequest(Ending):
+    reason: str
+    client: str | None = None
+    error: str | None = None
+    delay: float | None = None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class KeepaliveRequest(Ending):
+    pass
+
+
+class NobodyPosts:
+    """The poster of dead letters: it wants no notices."""
+
+    session_id = None
+
+    def post_accepted(self, request: PostRequest) -> None: ...
+
+    def post_stored(self, request: PostRequest) -> None: ...
+
+    def post_handed_over(self, request: PostRequest) -> None: ...
+
+    def post_failed(self, request: PostRequest, error: WillowError) -> None: ...
+
+
+class Endings:
+    """`became_ready` is told of queues to which messages came back, and of how long they are delayed."""
+
+    def __init__(
+        self, *, node_id: int | None, node_name: str, notices: Notices, became_ready: Callable[[int, float], None]
+    ) -> None:
+        self._node_id = node_id
+        self._node_name = node_name
+        self._notices = notices
+        self._became_ready = became_ready
+
+    async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> None:
+        columns = _id_columns(requests) | {
+            "client": TextColumn([request.client for request in requests]),
+            "reply": ByteaColumn([request.reply for request in requests]),
+            "outcome": "finished",
+            "node": self._node_id,
+            "node_name": self._node_name,
+        }
+        rows = await _fetch(connection, "finish", columns)
+        for row in rows:
+            self._notices.tell(row, "finish", requests[row.place - 1].reply)
+        await self._answer(connection, requests, {row.place for row in rows})
+
+    async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> None:
+        rows = await _fetch(connection, "keepalive", _id_columns(requests))
+        await self._answer(connection, requests, {row.place for row in rows})
+
+    async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
+        async with connection.transaction():
+            rows = await self.fail(connection, requests)
+            exhausted = [row for row in rows if row.exhausted]
+            buried = await self.bury(connection, [(row, requests[row.place - 1]) for row in exhausted])
+        for row in rows:
+            if not row.exhausted:
+                self._notices.tell(row, "retry")
+                self._became_ready(row.queue_id, row.delay)
+        self.announce(buried)
+        await self._answer(connection, requests, {row.place for row in rows})
+
+    async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> list[Any]:
+        columns = _id_columns(requests) | {
+            "client": TextColumn([request.client for request in requests]),
+            "reason": TextColumn([request.reason for request in requests]),
+            "error": TextColumn([request.error for request in requests]),
+            "delay": Float8Column([request.delay for request in requests]),
+            "node": self._node_id,
+            "node_name": self._node_name,
+        }
+        return await _fetch(connection, "retry", columns)
+
+    async def bury(self, connection: AsyncConnection[Any], dying: Sequence[tuple[Any, Any]]) -> list["Buried"]:
+        """Move messages, locked by the caller's transaction, to their dead letter queues.
+
+        Each comes with what ended it: an object with `client`, `reason` and `error`.
+        """
+        if not dying:
+            return []
+        columns = {
+            "queue_id": BigintColumn([row.queue_id for row, _ in dying]),
+            "sequence": BigintColumn([row.sequence for row, _ in dying]),
+            "index": BigintColumn([row.index for row, _ in dying]),
+            "client": TextColumn([cause.client for _, cause in dying]),
+            "reason": TextColumn([cause.reason for _, cause in dying]),
+            "error": TextColumn([cause.error for _, cause in dying]),
+            "node": self._node_id,
+            "node_name": self._node_name,
+        }
+        rows = await _fetch(connection, "bury", columns)
+        origins = {row.queue_id: row for row in rows}
+        graves = {queue_id: await _dead_letter_queue(connection, row) for queue_id, row in origins.items()}
+        buried = [Buried(row, graves[row.queue_id]) for row in rows]
+        await insert_copies(connection, [one.copy for one in buried], self._node_id)
+        await self._mark_dead(connection, buried)
+        return buried
+
+    async def _mark_dead(self, connection: AsyncConnection[Any], buried: Sequence["Buried"]) -> None:
+        rows = [one.row for one in buried]
+        columns = {
+            "queue_id": BigintColumn([one.copy.queue.id for one in buried]),
+            "sequence": BigintColumn([one.copy.sequence for one in buried]),
+            "origin_queue_id": BigintColumn([row.queue_id for row in rows]),
+            "origin_index": BigintColumn([row.index for row in rows]),
+            "origin_attempts": BigintColumn([row.attempts for row in rows]),
+            "reason": TextColumn([row.reason for row in rows]),
+            "error": TextColumn([row.error for row in rows]),
+            "client": TextColumn([row.client for row in rows]),
+        }
+        await connection.execute(statement("mark_dead"), columns)
+
+    def announce(self, buried: Iterable["Buried"]) -> None:
+        """After the commit: tell the posters, and whoever waits at the dead letter queues."""
+        for one in buried:
+            self._notices.tell(one.row, "drop")
+            self._became_ready(one.copy.queue.id, 0.0)
+
+    async def _answer(self, connection: AsyncConnection[Any], requests: Sequence[Ending], done: set[int]) -> None:
+        """Say so to those that succeeded; tell the others whether somebody else holds their message."""
+        missed = [request for place, request in enumerate(requests, 1) if place not in done]
+        held_elsewhere = set()
+        if missed:
+            rows = await _fetch(connection, "holders", _id_columns(missed))
+            held_elsewhere = {missed[row.place - 1] for row in rows}
+        for place, request in enumerate(requests, 1):
+            if place in done:
+                request.answer(None)
+            else:
+                request.answer(_not_yours(request) if request in held_elsewhere else not_claimed(request))
+
+
+class Buried:
+    """A message on its way to the dead letter queue: the row it was and the copy it becomes."""
+
+    def __init__(self, row: Any, grave: QueueRecord) -> None:
+        self.row = row
+        command = Post(queues=(grave.name,), message=row.body, priority=row.priority)
+        self.copy = PostRequest(NobodyPosts(), command, [grave]).copies[0]
+
+
+async def _fetch(connection: AsyncConnection[Any], name: str, parameters: dict[str, Any]) -> list[Any]:
+    async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
+        await cursor.execute(statement(name), parameters)
+        return await cursor.fetchall()
+
+
+async def _dead_letter_queue(connection: AsyncConnection[Any], row: Any) -> QueueRecord:
+    """The dead letter queue of a message's queue, made if this is its first dead letter."""
+    name = dead_letter_name(row.queue_name)
+    parameters = definition_parameters(name, row.queue_tags, default_settings(name))
+    async with connection.cursor(row_factory=dict_row, binary=True) as cursor:
+        while True:
+            await cursor.execute(queue_statement("define"), parameters)
+            if (found := await cursor.fetchone()) is not None:
+                return record_of(found)
+
+
+def _id_columns(requests: Sequence[Ending]) -> dict[str, Any]:
+    return {
+        "queue_id": BigintColumn([request.queue_id for request in requests]),
+        "sequence": BigintColumn([request.sequence for request in requests]),
+        "index": BigintColumn([request.index for request in requests]),
+        "holder": BigintColumn([request.holder for request in requests]),
+    }
+
+
+def message_key(queue_id: int, sequence: int) -> str:
+    return f"{queue_id}/{sequence}"
+
+
+def not_claimed(request: Any) -> WillowError:
+    key = message_key(request.queue_id, request.sequence)
+    return WillowError(Code.NO_OBJECT, key, f"The message {key} is not claimed.")
+
+
+def _not_yours(request: Ending) -> WillowError:
+    key = message_key(request.queue_id, request.sequence)
+    return WillowError(Code.PERMISSION_DENIED, key, f"The message {key} is held by another client.")

@@ -1,0 +1,188 @@
+"""Coalesced work on one connection: what arrives while a round trip is under way forms the next batch.
+
+There is no timer: an idle lane sends a single request at once, a busy one sends hundreds in one statement.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+import psycopg
+from psycopg import AsyncConnection
+
+from delivery.database import connect, is_lost, is_worth_another_try, unavailable
+from delivery.protocol.errors import Code, WillowError
+
+logger = logging.getLogger(__name__)
+
+RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class Request(Protocol):
+    """One client's wish. `synchronous`: its commit must have reached the disk before it is answered."""
+
+    @property
+    def synchronous(self) -> bool: ...
+
+    def fail(self, error: WillowError) -> None: ...
+
+
+RunBatch = Callable[[AsyncConnection[Any], list[Any]], Awaitable[None]]
+
+
+class Lane:
+    """`runners` says, for each kind of request, what runs a batch of it, in the order in which kinds take turns."""
+
+    def __init__(self, name: str, runners: Mapping[type, RunBatch], *, batch_size: int) -> None:
+        self.name = name
+        self.connected = asyncio.Event()
+        self.batches = 0
+        self.requests = 0
+        self._runners = runners
+        self._batch_size = batch_size
+        self._waiting: deque[Request] = deque()
+        self._arrived = asyncio.Event()
+        self._synchronous = True
+
+    def submit(self, request: Request) -> None:
+        if not self.connected.is_set():
+            request.fail(unavailable())
+            return
+        self._waiting.append(request)
+        self._arrived.set()
+
+    async def run(self) -> None:
+        """Serve for ever, connecting again whenever the connection is lost."""
+        failures = 0
+        while True:
+            try:
+                connection = await connect(application=f"willow {self.name}")
+            except psycopg.Error as error:
+                logger.log(logging.DEBUG if failures else logging.WARNING, "%s: no database: %s", self.name, error)
+                await asyncio.sleep(RECONNECT_SECONDS[min(failures, len(RECONNECT_SECONDS) - 1)])
+                failures += 1
+                continue
+            failures = 0
+            try:
+                await self._serve(connection)
+            finally:
+                await connection.close()
+
+    async def _serve(self, connection: AsyncConnection[Any]) -> None:
+        self.connected.set()
+        self._synchronous = True
+        try:
+            while not connection.closed:
+                await self._arrived.wait()
+                for kind, batch in self._next_batches():
+                    await self._attempt(connection, self._runners[kind], batch)
+        finally:
+            self.connected.clear()
+            self._refuse_all()
+
+    def _next_batches(self) -> list[tuple[type, list[Request]]]:
+        waiting = self._waiting
+        by_kind: dict[type, list[Request]] = {kind: [] for kind in self._runners}
+        for _ in range(min(len(waiting), self._batch_size)):
+            request = waiting.popleft()
+            by_kind[type(request)].append(request)
+        if not waiting:
+            self._arrived.clear()
+        return [(kind, batch) for kind, batch in by_kind.items() if batch]
+
+    async def _attempt(self, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request]) -> None:
+        """Run a batch. If PostgreSQL refuses it, run its halves, so that a bad request fails alone."""
+        if connection.closed:
+            self._fail(batch, unavailable())
+            return
+        try:
+            await self._set_durability(connection, any(request.synchronous for request in batch))
+            await run(connection, batch)
+            self.batches += 1
+            self.requests += len(batch)
+        except psycopg.Error as error:
+            await self._recover(error, connection, run, batch)
+        except Exception:
+            logger.exception("%s: a batch of %d failed", self.name, len(batch))
+            self._fail(batch, WillowError(Code.UNAVAILABLE, "broker", "The broker could not do this. Please try again."))
+
+    async def _recover(
+        self, error: psycopg.Error, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request]
+    ) -> None:
+        if is_lost(error, connection):
+            logger.warning("%s: lost the database: %s", self.name, error)
+            await connection.close()
+            self._fail(batch, unavailable())
+        elif is_worth_another_try(error):
+            await self._attempt(connection, run, batch)
+        elif len(batch) == 1:
+            logger.error("%s: PostgreSQL refused a request: %s", self.name, error)
+            self._fail(batch, WillowError(Code.BAD_REQUEST, "command", "The storage refused this command."))
+        else:
+            middle = len(batch) // 2
+            await self._attempt(connection, run, batch[:middle])
+            await self._attempt(connection, run, batch[middle:])
+
+    async def _set_durability(self, connection: AsyncConnection[Any], synchronous: bool) -> None:
+        if synchronous != self._synchronous:
+            await connection.execute("SET synchronous_commit = on" if synchronous else "SET synchronous_commit = off")
+            self._synchronous = synchronous
+
+    def _refuse_all(self) -> None:
+        refused = list(self._waiting)
+        self._waiting.clear()
+        self._arrived.clear()
+        self._fail(refused, unavailable())
+
+    def _fail(self, batch: list[Request], error: WillowError) -> None:
+        for request in batch:
+            request.fail(error)
+
+
+class Job:
+    """A single piece of work on a lane's connection, for what happens too seldom to be batched."""
+
+    synchronous = False
+
+    def __init__(
+        self,
+        work: Callable[[AsyncConnection[Any]], Awaitable[Any]],
+        done: Callable[[Any], None],
+        failed: Callable[[WillowError], None],
+    ) -> None:
+        self.work = work
+        self.done = done
+        self.fail = failed
+
+
+async def run_jobs(connection: AsyncConnection[Any], jobs: list[Job]) -> None:
+    for job in jobs:
+        try:
+            result = await job.work(connection)
+        except WillowError as error:
+            job.fail(error)
+        else:
+            job.done(result)
+
+
+def desk_lane(name: str) -> Lane:
+    """A lane for jobs, one after the other."""
+    return Lane(name, {Job: run_jobs}, batch_size=1)
+
+
+async def on_desk(desk: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> Any:
+    """Run a job on a desk and wait for what comes of it."""
+    result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def done(value: Any) -> None:
+        if not result.done():
+            result.set_result(value)
+
+    def failed(error: WillowError) -> None:
+        if not result.done():
+            result.set_exception(error)
+
+    desk.submit(Job(work, done, failed))
+    return await result

@@ -1,0 +1,254 @@
+"""This process as a node of the cluster: its lanes, its sessions, its heartbeat and its slow poll."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from django.conf import settings
+from psycopg import AsyncConnection
+
+from clients.statements import statement as client_statement
+from delivery.directory import Directory
+from delivery.engine import Engine
+from delivery.hints import Hints
+from delivery.lanes import Job, Lane, desk_lane, on_desk
+from delivery.notices import Notices
+from delivery.protocol.errors import Code, WillowError
+from delivery.session import Session
+from delivery.statements import statement
+from queues.definitions import QueueRecord
+
+logger = logging.getLogger(__name__)
+
+TOKEN_BYTES = 24  # of randomness in the id that `hello` hands out
+DRAIN_LOOK_SECONDS = 0.05
+
+
+class Node:
+    def __init__(self, node_id: int, name: str, desk: Lane) -> None:
+        self.id = node_id
+        self.name = name
+        self.draining = False
+        self.sessions: dict[int, Session] = {}
+        self.desk = desk
+        self.directory = Directory(desk, self._queue_joined)
+        self.notices = Notices(
+            node_id=node_id, listener_of=self._listener_of, queue_name=self.directory.name_of
+        )
+        self.hints = Hints(
+            node_id=node_id,
+            woken=lambda queue_id, messages: self.engine.waiters.wake(queue_id, messages),
+            notices_wait=self._take_notices,
+            queues_changed=self._refresh_directory,
+        )
+        self.engine = Engine(
+            node_id=node_id,
+            node_name=name,
+            desk=desk,
+            notices=self.notices,
+            told_others=self.hints.messages_ready,
+        )
+        self._last_beat = time.monotonic()
+
+    def tasks(self) -> list[Coroutine[Any, Any, None]]:
+        return [
+            self.engine.posts.run(),
+            self.engine.turns.run(),
+            self.hints.publish(),
+            self.hints.listen(),
+            self._every(settings.WILLOW.node_heartbeat, self._beat),
+            self._every(settings.WILLOW.poll_seconds, self._poll),
+        ]
+
+    # sessions
+
+    async def open(self, session: Session, *, token: str | None, address: str, hold: float) -> str:
+        """Give a session its identity: the one it asks to take up again, or a new one. Returns the id for `hello`."""
+        session.hold_seconds = hold
+        parameters = {
+            "node": self.id,
+            "key": session.principal.key_id,
+            "client": None,
+            "address": address,
+            "hold": hold,
+            "lapse": settings.WILLOW.node_lapse,
+        }
+        if token is not None and await self._resume(session, parameters | {"token": token}):
+            return token
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        row = await self._one_row("open_session", parameters | {"token": token})
+        session.session_id = row[0]
+        self.sessions[session.session_id] = session
+        return token
+
+    async def _resume(self, session: Session, parameters: dict[str, Any]) -> bool:
+        async def work(connection: AsyncConnection[Any]) -> tuple[Any, list[Any]]:
+            found = await (await connection.execute(client_statement("resume_session"), parameters)).fetchone()
+            if found is None:
+                return None, []
+            held = await connection.execute(statement("held_by"), {"holder": found[0]})
+            return found, await held.fetchall()
+
+        found, held = await on_desk(self.desk, work)
+        if found is not None:
+            session.session_id = found[0]
+            session.claims = {(queue_id, sequence): index for queue_id, sequence, index, _ in held}
+            self.sessions[session.session_id] = session
+            self._take_notices()
+            return True
+        elsewhere = await self._one_row("find_session", parameters)
+        if elsewhere is None:
+            return False
+        raise WillowError(Code.PERMISSION_DENIED, elsewhere[1] or "id", _why_not_resumed(elsewhere))
+
+    def hold(self, session: Session) -> None:
+        self._let_go(session, "hold_session", {"session": session.session_id})
+
+    def leave(self, session: Session) -> None:
+        self._let_go(session, "leave_session", {"session": [session.session_id]})
+
+    def end(self, session: Session) -> None:
+        self._let_go(session, "end_session", {"session": session.session_id})
+
+    def _let_go(self, session: Session, name: str, parameters: dict[str, Any]) -> None:
+        if self.sessions.get(session.session_id) is session:
+            del self.sessions[session.session_id]
+
+        async def work(connection: AsyncConnection[Any]) -> None:
+            await connection.execute(client_statement(name), parameters | {"node": self.id})
+
+        self.on_desk_soon(work)
+
+    # the desk
+
+    async def _one_row(self, name: str, parameters: dict[str, Any]) -> Any:
+        async def work(connection: AsyncConnection[Any]) -> Any:
+            return await (await connection.execute(client_statement(name), parameters)).fetchone()
+
+        return await on_desk(self.desk, work)
+
+    def on_desk_soon(self, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> None:
+        """Run without waiting: what is lost with the storage is made good by the poll and the reaper."""
+        self.desk.submit(Job(work, _no_answer, _no_answer))
+
+    def _listener_of(self, session_id: int | None) -> Session | None:
+        return self.sessions.get(session_id or 0)
+
+    def _take_notices(self) -> None:
+        self.on_desk_soon(self.notices.take)
+
+    def _refresh_directory(self) -> None:
+        self.on_desk_soon(self.directory.refresh)
+
+    def _queue_joined(self, queue: QueueRecord) -> None:
+        """A queue that this node had not known yet."""
+
+    # heartbeat and poll
+
+    async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await action()
+            except WillowError as error:
+                logger.debug("%s: %s", action.__name__, error)
+            except Exception:
+                logger.exception("%s failed", action.__name__)
+            await asyncio.sleep(seconds)
+
+    async def _beat(self) -> None:
+        parameters = {"node": self.id, "sockets": len(self.sessions), "draining": self.draining}
+        if await self._one_row("beat", parameters) is None:
+            logger.error("This node's row is gone from the database; its clients must connect again.")
+        silent = time.monotonic() - self._last_beat
+        self._last_beat = time.monotonic()
+        if silent > settings.WILLOW.node_lapse:
+            await on_desk(self.desk, self._reclaim_sessions)
+
+    async def _reclaim_sessions(self, connection: AsyncConnection[Any]) -> None:
+        """The others may have taken this node for dead; its sessions are still here."""
+        parameters = {"node": self.id, "session": list(self.sessions)}
+        await connection.execute(client_statement("reclaim_sessions"), parameters)
+
+    async def _poll(self) -> None:
+        """Whatever a hint should have said and did not."""
+        if self.notices.left_behind:
+            await on_desk(self.desk, self.notices.leave)
+        if self.notices.left_elsewhere:
+            self.notices.left_elsewhere = False
+            self.hints.notices_left()
+        await on_desk(self.desk, self.directory.refresh)
+        await on_desk(self.desk, self.notices.take)
+        for queue_id in self.engine.waiters.queues_waited_for():
+            self.engine.waiters.wake(queue_id)
+
+    async def drained(self) -> None:
+        """Wait until what is under way has been answered."""
+        while any(session.under_way for session in self.sessions.values()):
+            await asyncio.sleep(DRAIN_LOOK_SECONDS)
+
+
+def _no_answer(result: Any) -> None: ...
+
+
+def _why_not_resumed(elsewhere: Any) -> str:
+    _, node, same_key = elsewhere
+    if not same_key:
+        return "This id belongs to another key."
+    return f"This id has a live connection on the node {node}."
+
+
+_node: Node | None = None
+_tasks: set[asyncio.Task[None]] = set()
+
+
+async def start() -> None:
+    """Join the cluster. The server calls this once, before it accepts connections."""
+    global _node
+    willow = settings.WILLOW
+    desk = desk_lane("desk")
+    _keep(desk.run())
+    await desk.connected.wait()
+
+    async def join(connection: AsyncConnection[Any]) -> Any:
+        parameters = {"name": willow.node_name, "url": willow.advertised_url}
+        node_id, orphans = await (await connection.execute(client_statement("join_node"), parameters)).fetchone()
+        await connection.execute(statement("restart_leases"), {"holder": orphans})
+        return node_id
+
+    _node = Node(await on_desk(desk, join), willow.node_name, desk)
+    for task in _node.tasks():
+        _keep(task)
+    await asyncio.gather(_node.engine.posts.connected.wait(), _node.engine.turns.connected.wait())
+
+
+def _keep(coroutine: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(coroutine)
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def drain() -> None:
+    """Take no new connections, let running work end; claims stay for clients that come back elsewhere."""
+    node = current()
+    node.draining = True
+    await node.drained()
+
+
+def current() -> Node:
+    if _node is None:
+        raise RuntimeError("The node has not been started.")
+    return _node
+
+
+async def started() -> Node:
+    """The node, started now if the server did not do it (uvicorn and others run no start of ours)."""
+    async with _starting:
+        if _node is None:
+            await start()
+    return current()
+
+
+_starting = asyncio.Lock()

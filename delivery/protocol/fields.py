@@ -1,0 +1,154 @@
+"""The types that the fields of commands and frames have: their rules, and their width in bincode.
+
+Ranges and lengths are declared, and msgspec holds to them while it decodes. What it cannot declare is
+checked by the functions at the end, which the commands call once their fields are set:
+- ASCII and NUL characters, because `Meta(pattern=...)` costs more than a whole decode without it, and can
+  crash the interpreter when it exits (msgspec issue 717);
+- the upper end of unsigned 64 bit integers, because the bounds of `Meta` are signed.
+"""
+
+import reprlib
+from contextlib import suppress
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
+
+from delivery.protocol.errors import refused_value
+
+U32_MAX = 2**32 - 1
+U64_MAX = 2**64 - 1
+# The ends of PostgreSQL's integer and bigint, for the numbers that a queue keeps in its row.
+INTEGER_MAX = 2**31 - 1
+BIGINT_MAX = 2**63 - 1
+TEN_YEARS_SECONDS = 10 * 365 * 86_400
+END_OF_YEAR_9999_UNIX_SECONDS = 253_402_300_799
+
+NAME_RULE = "a name of 1 to 200 printable ASCII characters"
+QUEUES_RULE = f"{NAME_RULE}, or a list of 1 to 64 such names"
+TAGS_RULE = "a list of at most 64 tags, each a text of 1 to 200 characters without NUL"
+BODY_RULE = "a text, or a list of byte values from 0 to 255"
+U64_RULE = f"a whole number from 0 to {U64_MAX}"
+SHORT_TEXT_RULE = "a text of 1 to 500 characters without NUL"
+ERROR_TEXT_RULE = "a text of at most 10000 characters without NUL"
+
+
+class Wire(Enum):
+    """How a field is written in bincode where its Python type alone does not say it."""
+
+    U32 = "u32"
+    U64 = "u64"
+    BYTES = "a body: Vec<u8>"
+    NAMES = "Vec<String>, though JSON may give one name"
+    LABEL_OR_ZERO = "u64, 0 for none"
+    START = "an enum: new, oldest, or an index (u64)"
+    WITHOUT_OPTION = "written plainly, though JSON may leave the field out"
+
+
+Stage = Literal["ready", "write", "sync", "assign", "finish", "retry", "drop", "keepalive"]
+NotifyStage = Literal["ready", "write", "sync", "assign", "finish", "retry", "drop"]
+Persistence = Literal["ready", "write", "sync"]
+Match = Literal["all", "exact", "strict", "combined", "any"]
+Kind = Literal["work", "stream"]
+Overflow = Literal["reject", "drop_oldest"]
+ConfigType = Literal["JSON", "XML", "ZFL"]
+
+Name = Annotated[str, Meta(min_length=1, max_length=200, description=NAME_RULE)]
+Tag = Annotated[str, Meta(min_length=1, max_length=200)]
+Tags = Annotated[tuple[Tag, ...], Meta(max_length=64, description=TAGS_RULE)]
+ShortText = Annotated[str, Meta(min_length=1, max_length=500, description=SHORT_TEXT_RULE)]
+ErrorText = Annotated[str, Meta(max_length=10_000, description=ERROR_TEXT_RULE)]
+Services = Annotated[
+    tuple[Name, ...], Meta(max_length=256, description="a list of at most 256 service names")
+]
+WorkerServices = Annotated[
+    tuple[Name, ...], Meta(min_length=1, max_length=256, description="a list of 1 to 256 service names")
+]
+
+U32 = Annotated[int, Meta(ge=0, le=U32_MAX, description=f"a whole number from 0 to {U32_MAX}"), Wire.U32]
+U64 = Annotated[int, Meta(ge=0, description=U64_RULE), Wire.U64]
+Label = Annotated[U64 | None, Wire.LABEL_OR_ZERO]
+StartAt = Annotated[
+    Literal["new", "oldest"] | U64,
+    Meta(description=f"new, oldest, or an index: {U64_RULE}"),
+    Wire.START,
+]
+Count = Annotated[int, Meta(ge=1, le=10_000, description="a whole number from 1 to 10000"), Wire.U32]
+InFlight = Annotated[int, Meta(ge=1, le=65_535, description="a whole number from 1 to 65535"), Wire.U32]
+RetryLimit = Annotated[
+    int, Meta(ge=0, le=INTEGER_MAX, description=f"a whole number from 0 to {INTEGER_MAX}"), Wire.U32
+]
+Amount = Annotated[
+    int, Meta(ge=1, le=BIGINT_MAX, description=f"a whole number from 1 to {BIGINT_MAX}"), Wire.U64
+]
+
+Seconds = Annotated[
+    float, Meta(ge=0, le=TEN_YEARS_SECONDS, description="seconds from 0 to 10 years (315360000)")
+]
+PositiveSeconds = Annotated[
+    float, Meta(gt=0, le=TEN_YEARS_SECONDS, description="seconds above 0, up to 10 years (315360000)")
+]
+Backoff = Annotated[float, Meta(ge=1, le=100, description="a factor from 1 to 100")]
+UnixSeconds = Annotated[
+    float, Meta(ge=0, le=END_OF_YEAR_9999_UNIX_SECONDS, description="a time in unix seconds")
+]
+
+if TYPE_CHECKING:
+    Body = bytes
+    QueueNames = tuple[str, ...]
+else:
+    # As JSON brings them; the commands turn them into what the type checker sees.
+    Body = Annotated[Any, Meta(description=BODY_RULE), Wire.BYTES]
+    QueueNames = Annotated[
+        Name | Annotated[tuple[Name, ...], Meta(min_length=1, max_length=64)],
+        Meta(description=QUEUES_RULE),
+        Wire.NAMES,
+    ]
+
+
+def check_name(key: str, name: str) -> None:
+    if not (name.isascii() and name.isprintable()):
+        raise refused_value(key, NAME_RULE, reprlib.repr(name))
+
+
+def check_names(key: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        check_name(key, name)
+
+
+def check_tags(tags: tuple[str, ...]) -> None:
+    if "\0" in "".join(tags):
+        raise refused_value("tags", TAGS_RULE, reprlib.repr(tags))
+
+
+def check_text(key: str, rule: str, text: str | None) -> None:
+    """PostgreSQL's text columns cannot hold NUL."""
+    if text is not None and "\0" in text:
+        raise refused_value(key, rule, reprlib.repr(text))
+
+
+def check_u64(key: str, number: int | None) -> None:
+    if number is not None and number > U64_MAX:
+        raise refused_value(key, U64_RULE, reprlib.repr(number))
+
+
+def queue_names(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The names of a post: one or several, each once."""
+    if isinstance(given, str):
+        check_name("queue", given)
+        return (given,)
+    check_names("queue", given)
+    return given if len(given) == 1 else tuple(dict.fromkeys(given))
+
+
+def body_bytes(key: str, body: Any) -> bytes:
+    """A body as bytes, from bytes (bincode), a text or a list of byte values (JSON)."""
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, str):
+        return body.encode()
+    # A boolean counts as an integer in Python, not in JSON.
+    if isinstance(body, list) and bool not in set(map(type, body)):
+        with suppress(TypeError, ValueError, OverflowError):
+            return bytes(body)
+    raise refused_value(key, BODY_RULE, reprlib.repr(body))

@@ -1,0 +1,45 @@
+-- claim: give ready messages to those who wait for them, queue by queue, many queues in one statement.
+-- Runs on: message_ready, from the floor upwards; the message's primary key.
+-- Shape: every waiting place has a position in the arrays `holder` and `work_timeout`; the places of one queue
+-- follow each other from `first_place` on, longest-waiting first. A work_timeout below zero means the queue's own.
+-- The floor is a hint that skips the dead index entries of messages that ended lately: nothing below it was ready
+-- when the caller last looked there.
+WITH demand AS (
+    SELECT * FROM unnest(
+        %(queue_id)b::bigint[], %(first_place)b::bigint[], %(places)b::bigint[],
+        %(floor_rank)b::bigint[], %(floor_index)b::bigint[]
+    ) AS d (queue_id, first_place, places, floor_rank, floor_index)
+), picked AS MATERIALIZED (
+    SELECT m.queue_id, m.sequence, q.heartbeat_timeout,
+           d.first_place - 1 + row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS place
+    FROM demand d
+    JOIN queues_queue q ON q.id = d.queue_id AND NOT q.paused AND q.kind = 'work'
+    CROSS JOIN LATERAL (
+        SELECT queue_id, sequence, priority * -1 AS rank, index
+        FROM delivery_message
+        WHERE queue_id = d.queue_id AND state = 0 AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
+          AND (expires_at IS NULL OR expires_at > now())
+        ORDER BY priority * -1, index
+        LIMIT d.places
+        FOR UPDATE SKIP LOCKED
+    ) m
+), assigned AS (
+    SELECT queue_id, sequence, place, (%(holder)b::bigint[])[place] AS holder,
+           CASE WHEN (%(work_timeout)b::float8[])[place] < 0 THEN heartbeat_timeout
+                ELSE (%(work_timeout)b::float8[])[place] END AS work_timeout
+    FROM picked
+), claimed AS (
+    UPDATE delivery_message m
+    SET state = 2, holder = a.holder, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
+        work_timeout = a.work_timeout, lease_until = now() + a.work_timeout * interval '1 second'
+    FROM assigned a
+    WHERE m.queue_id = a.queue_id AND m.sequence = a.sequence
+    RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body,
+              m.poster, m.poster_node, m.label, m.notify
+), noticed AS (
+    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
+    SELECT c.poster, 3, c.label, c.queue_id, CASE WHEN c.notify & 128 > 0 THEN q.name END, c.sequence, c.index
+    FROM claimed c JOIN queues_queue q ON q.id = c.queue_id
+    WHERE c.notify & 8 > 0 AND c.poster_node <> %(node)s
+)
+SELECT * FROM claimed

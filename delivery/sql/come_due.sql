@@ -1,0 +1,19 @@
+-- come_due: delayed messages whose time has come are ready, in the queues named here or, with NULL, in all.
+-- Runs on: message_delayed, once for each queue.
+UPDATE delivery_message m
+SET state = 0, available_at = NULL
+FROM (
+    SELECT d.queue_id, d.sequence
+    FROM queues_queue q
+    CROSS JOIN LATERAL (
+        SELECT queue_id, sequence
+        FROM delivery_message
+        WHERE queue_id = q.id AND state = 1 AND available_at <= coalesce(%(now)s::timestamptz, now())
+        ORDER BY available_at
+        LIMIT %(limit)s
+        FOR UPDATE SKIP LOCKED
+    ) d
+    WHERE %(queue_id)s::bigint[] IS NULL OR q.id = ANY (%(queue_id)s::bigint[])
+) due
+WHERE m.queue_id = due.queue_id AND m.sequence = due.sequence
+RETURNING m.queue_id

@@ -1,0 +1,7 @@
+-- holders: who holds these messages, to tell "not claimed" from "claimed by somebody else".
+-- Runs on: the message's primary key.
+SELECT w.place
+FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
+     WITH ORDINALITY AS w (queue_id, sequence, index, place)
+JOIN delivery_message m ON m.queue_id = w.queue_id AND m.sequence = w.sequence
+WHERE m.state = 2 AND (w.index IS NULL OR m.index = w.index)

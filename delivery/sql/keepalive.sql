@@ -1,0 +1,10 @@
+-- keepalive: the claims named here start their time again from zero.
+-- Runs on: the message's primary key (IS NOT DISTINCT FROM: see finish.sql).
+UPDATE delivery_message m
+SET lease_until = now() + m.work_timeout * interval '1 second'
+FROM unnest(
+    %(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[], %(holder)b::bigint[]
+) WITH ORDINALITY AS k (queue_id, sequence, index, holder, place)
+WHERE m.queue_id = k.queue_id AND m.sequence = k.sequence
+  AND m.state = 2 AND m.holder IS NOT DISTINCT FROM k.holder AND (k.index IS NULL OR m.index = k.index)
+RETURNING k.place

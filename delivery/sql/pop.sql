@@ -1,0 +1,45 @@
+-- pop: hand over ready messages and end them in one go; otherwise as claim.sql, whose places and floor it shares.
+-- Runs on: message_ready, from the floor upwards; the message's primary key.
+WITH demand AS (
+    SELECT * FROM unnest(
+        %(queue_id)b::bigint[], %(first_place)b::bigint[], %(places)b::bigint[],
+        %(floor_rank)b::bigint[], %(floor_index)b::bigint[]
+    ) AS d (queue_id, first_place, places, floor_rank, floor_index)
+), picked AS MATERIALIZED (
+    SELECT m.queue_id, m.sequence, q.name AS queue_name, q.tags AS queue_tags, q.keep_bodies,
+           d.first_place - 1 + row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS place
+    FROM demand d
+    JOIN queues_queue q ON q.id = d.queue_id AND NOT q.paused AND q.kind = 'work'
+    CROSS JOIN LATERAL (
+        SELECT queue_id, sequence, priority * -1 AS rank, index
+        FROM delivery_message
+        WHERE queue_id = d.queue_id AND state = 0 AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
+          AND (expires_at IS NULL OR expires_at > now())
+        ORDER BY priority * -1, index
+        LIMIT d.places
+        FOR UPDATE SKIP LOCKED
+    ) m
+), ended AS (
+    DELETE FROM delivery_message m
+    USING picked k
+    WHERE m.queue_id = k.queue_id AND m.sequence = k.sequence
+    RETURNING k.place, k.queue_name, k.queue_tags, k.keep_bodies, m.queue_id, m.sequence, m.index,
+              m.attempts + 1 AS attempts, m.priority, m.body, m.posted_at,
+              m.poster, m.poster_node, m.label, m.notify
+), journalled AS (
+    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, attempt, priority, poster, holder,
+                                  client, node, posted_at, assigned_at, size, body)
+    SELECT queue_id, queue_name, queue_tags, index, 'popped', attempts, priority, poster,
+           (%(holder)b::bigint[])[place], (%(client)b::text[])[place], %(node_name)s, posted_at, now(),
+           octet_length(body), CASE WHEN keep_bodies THEN body END
+    FROM ended
+), freed AS (
+    INSERT INTO delivery_freesequences (queue_id, sequences)
+    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
+), noticed AS (
+    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
+    SELECT poster, 4, label, queue_id, CASE WHEN notify & 128 > 0 THEN queue_name END, sequence, index
+    FROM ended
+    WHERE notify & 16 > 0 AND poster_node <> %(node)s
+)
+SELECT place, queue_id, sequence, index, attempts, priority, body, poster, poster_node, label, notify FROM ended

@@ -1,0 +1,13 @@
+-- replace: posts take the place of waiting messages that find_by_key.sql found; those keep their ID, index and age.
+-- Runs on: the message's primary key.
+UPDATE delivery_message m
+SET priority = w.priority, body = w.body,
+    state = CASE WHEN w.delay > 0 THEN 1 ELSE 0 END,
+    available_at = CASE WHEN w.delay > 0 THEN now() + w.delay * interval '1 second' END,
+    expires_at = now() + w.ttl * interval '1 second',
+    poster = w.poster, poster_node = %(node)s, label = w.label, notify = w.notify
+FROM unnest(
+    %(queue_id)b::bigint[], %(sequence)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[], %(delay)b::float8[],
+    %(ttl)b::float8[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[]
+) AS w (queue_id, sequence, priority, body, delay, ttl, poster, label, notify)
+WHERE m.queue_id = w.queue_id AND m.sequence = w.sequence

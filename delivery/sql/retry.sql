@@ -1,0 +1,44 @@
+-- retry: attempts that ended without a finish. Those with attempts left go back to wait for the next one; those
+-- without come back as exhausted, locked, for bury.sql in the same transaction.
+-- Runs on: the message's primary key (IS NOT DISTINCT FROM: see finish.sql).
+-- Shape: guarded by state, holder and index. The delay grows by the queue's backoff and is spread by a quarter
+-- either way, so that messages which failed together do not come back together.
+WITH failing AS (
+    SELECT * FROM unnest(
+        %(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[], %(holder)b::bigint[],
+        %(client)b::text[], %(reason)b::text[], %(error)b::text[], %(delay)b::float8[]
+    ) WITH ORDINALITY AS f (queue_id, sequence, index, holder, client, reason, error, delay, place)
+), target AS MATERIALIZED (
+    SELECT f.place, f.client, f.reason, f.error, q.name AS queue_name, q.tags AS queue_tags,
+           m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at, m.holder,
+           m.poster, m.poster_node, m.label, m.notify, octet_length(m.body) AS size,
+           coalesce(m.attempts >= q.retry_limit, false) AS exhausted,
+           coalesce(f.delay, least(q.retry_delay_max, q.retry_delay * q.retry_backoff ^ least(m.attempts - 1, 50))
+                             * (0.75 + 0.5 * random())) AS delay
+    FROM failing f
+    JOIN delivery_message m ON m.queue_id = f.queue_id AND m.sequence = f.sequence
+    JOIN queues_queue q ON q.id = m.queue_id
+    WHERE m.state = 2 AND m.holder IS NOT DISTINCT FROM f.holder AND (f.index IS NULL OR m.index = f.index)
+    FOR UPDATE OF m
+), retried AS (
+    UPDATE delivery_message m
+    SET state = CASE WHEN t.delay > 0 THEN 1 ELSE 0 END,
+        available_at = CASE WHEN t.delay > 0 THEN now() + t.delay * interval '1 second' END,
+        holder = NULL, lease_until = NULL, work_timeout = NULL,
+        last_error = coalesce(t.error, m.last_error), last_client = coalesce(t.client, m.last_client)
+    FROM target t
+    WHERE NOT t.exhausted AND m.queue_id = t.queue_id AND m.sequence = t.sequence
+), journalled AS (
+    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
+                                  holder, client, node, posted_at, assigned_at, size, error)
+    SELECT queue_id, queue_name, queue_tags, index, 'retried', reason, attempts, priority, poster,
+           holder, client, %(node_name)s, posted_at, assigned_at, size, error
+    FROM target
+    WHERE NOT exhausted
+), noticed AS (
+    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
+    SELECT poster, 5, label, queue_id, CASE WHEN notify & 128 > 0 THEN queue_name END, sequence, index
+    FROM target
+    WHERE NOT exhausted AND notify & 32 > 0 AND poster_node IS DISTINCT FROM %(node)s
+)
+SELECT place, queue_id, sequence, index, poster, poster_node, label, notify, exhausted, delay FROM target

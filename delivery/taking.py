@@ -1,0 +1,165 @@
+"""Handing messages out: claims and pops, by demand, many readers and queues in one statement."""
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import namedtuple_row
+
+from delivery.arrays import BigintColumn, Float8Column, TextColumn
+from delivery.notices import Notices
+from delivery.statements import statement
+from delivery.waiting import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
+
+QUEUES_OWN_TIMEOUT = -1.0
+LOWEST_RANK = -(2**40)  # below every priority's
+FLOOR_SECONDS = 0.05  # how long a floor is trusted before somebody looks below it again
+
+
+class Floors:
+    """Where the last claim of each queue ended: what lies below was taken, unless it came back since.
+
+    Only a hint, for speed: dead index entries gather below it until vacuum comes. Whatever this node makes ready below
+    a floor removes it; what other nodes make ready there is found when the floor has grown old.
+    """
+
+    def __init__(self) -> None:
+        self._floors: dict[int, tuple[int, int, float]] = {}
+
+    def get(self, queue_id: int) -> tuple[int, int] | None:
+        floor = self._floors.get(queue_id)
+        if floor is None:
+            return None
+        rank, index, until = floor
+        if time.monotonic() >= until:
+            del self._floors[queue_id]
+            return None
+        return rank, index
+
+    def raise_to(self, queue_id: int, rank: int, index: int) -> None:
+        _, _, until = self._floors.get(queue_id, (0, 0, time.monotonic() + FLOOR_SECONDS))
+        self._floors[queue_id] = (rank, index, until)
+
+    def forget(self, queue_id: int) -> None:
+        self._floors.pop(queue_id, None)
+
+    def lower_to(self, queue_id: int, rank: int) -> None:
+        """Something more urgent than the floor came in."""
+        floor = self._floors.get(queue_id)
+        if floor is not None and rank < floor[0]:
+            del self._floors[queue_id]
+
+
+class Taking:
+    def __init__(self, *, node_id: int, node_name: str, notices: Notices, floors: Floors) -> None:
+        self._node_id = node_id
+        self._node_name = node_name
+        self._notices = notices
+        self._floors = floors
+
+    async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> None:
+        await self._run_by_queue(connection, "claim", "assign", attempts)
+
+    async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> None:
+        await self._run_by_queue(connection, "pop", "finish", attempts)
+
+    async def _run_by_queue(
+        self, connection: AsyncConnection[Any], name: str, stage: str, attempts: Sequence[Attempt]
+    ) -> None:
+        by_queue: dict[int, list[Attempt]] = defaultdict(list)
+        for attempt in attempts:
+            by_queue[attempt.demand.queues[0].id].append(attempt)
+        floors = {queue_id: self._floors.get(queue_id) for queue_id in by_queue}
+        places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
+        columns = self._demand_columns(by_queue, floors) | self._place_columns(places)
+        async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
+            await cursor.execute(statement(name), columns)
+            rows = sorted(await cursor.fetchall())  # by place, their first column
+        taken: dict[Attempt, list[Any]] = {attempt: [] for attempt in attempts}
+        for row in rows:
+            taken[places[row.place - 1]].append(row)
+            self._notices.tell(row, stage)
+        for queue_id, queued in by_queue.items():
+            self._move_floor(queue_id, [row for attempt in queued for row in taken[attempt]])
+        for attempt, messages in taken.items():
+            below = floors[attempt.demand.queues[0].id] is not None and len(messages) < attempt.places
+            if below:
+                self._floors.forget(attempt.demand.queues[0].id)
+            attempt.settle(messages, more_may_wait=below)
+
+    def _demand_columns(
+        self, by_queue: dict[int, list[Attempt]], floors: dict[int, tuple[int, int] | None]
+    ) -> dict[str, Any]:
+        places = [sum(attempt.places for attempt in queued) for queued in by_queue.values()]
+        first_places = [1 + sum(places[:position]) for position in range(len(places))]
+        bounds = [floors[queue_id] or (LOWEST_RANK, 0) for queue_id in by_queue]
+        return {
+            "queue_id": BigintColumn(list(by_queue)),
+            "first_place": BigintColumn(first_places),
+            "places": BigintColumn(places),
+            "floor_rank": BigintColumn([rank for rank, _ in bounds]),
+            "floor_index": BigintColumn([index for _, index in bounds]),
+        }
+
+    def _place_columns(self, places: Sequence[Attempt]) -> dict[str, Any]:
+        demands = [attempt.demand for attempt in places]
+        timeouts = [demand.work_timeout for demand in demands]
+        return {
+            "holder": BigintColumn([demand.reader.session_id for demand in demands]),
+            "client": TextColumn([demand.reader.client_name for demand in demands]),
+            "work_timeout": Float8Column([QUEUES_OWN_TIMEOUT if value is None else value for value in timeouts]),
+            "node": self._node_id,
+            "node_name": self._node_name,
+        }
+
+    def _move_floor(self, queue_id: int, rows: Sequence[Any]) -> None:
+        if rows:
+            last = max(rows, key=lambda row: (-row.priority, row.index))
+            self._floors.raise_to(queue_id, -last.priority, last.index)
+
+    async def run_across(self, connection: AsyncConnection[Any], attempts: list[AcrossAttempt]) -> None:
+        for attempt in attempts:
+            if attempt.settled:
+                continue
+            rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
+            for row in rows:
+                self._notices.tell(row, "finish" if attempt.demand.pops else "assign")
+            attempt.settle(rows)
+
+    async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Any]:
+        demand = attempt.demand
+        turn = demand.turn % len(demand.queues)
+        queues = [queue.id for queue in demand.queues[turn:] + demand.queues[:turn]]
+        parameters = {
+            "queue_id": BigintColumn(queues),
+            "places": attempt.places,
+            "in_turns": demand.in_turns,
+            "holder": demand.reader.session_id,
+            "work_timeout": demand.work_timeout,
+            "pops": demand.pops,
+            "node": self._node_id,
+        }
+        async with connection.transaction(), connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
+            await cursor.execute(statement("claim_across"), parameters)
+            rows = await cursor.fetchall()
+            if rows and demand.pops:
+                await cursor.execute(statement("finish"), self._finish_columns(demand.reader, rows))
+        if demand.in_turns and rows:
+            last_served = queues.index(rows[-1].queue_id)
+            demand.turn = turn + last_served + 1
+        return rows
+
+    def _finish_columns(self, reader: Any, rows: Sequence[Any]) -> dict[str, Any]:
+        return {
+            "queue_id": BigintColumn([row.queue_id for row in rows]),
+            "sequence": BigintColumn([row.sequence for row in rows]),
+            "index": BigintColumn([row.index for row in rows]),
+            "holder": BigintColumn([reader.session_id] * len(rows)),
+            "client": TextColumn([reader.client_name] * len(rows)),
+            "reply": TextColumn([None] * len(rows)),
+            "outcome": "popped",
+            "node": self._node_id,
+            "node_name": self._node_name,
+        }

@@ -1,0 +1,209 @@
+"""Who waits for messages of which queues, in the order in which they came."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from delivery.protocol.errors import WillowError
+from queues.definitions import QueueRecord
+
+MOST_PLACES_AT_ONCE = 512  # in one attempt of one reader; what is left over is asked for again
+
+
+class Reader(Protocol):
+    """Whoever asked: it gets messages, or is told that there were none."""
+
+    @property
+    def session_id(self) -> int: ...
+
+    @property
+    def client_name(self) -> str | None: ...
+
+    def take(self, demand: "Demand", messages: Sequence[Any]) -> None: ...
+
+    def went_empty(self, demand: "Demand") -> None: ...
+
+    def demand_failed(self, demand: "Demand", error: WillowError) -> None: ...
+
+
+class Demand:
+    """A wish for messages: a fetch, a pop, or a subscription's free places.
+
+    It is known to `Waiters` from its first attempt to its end, so that whatever arrives while an attempt is under way
+    leads to another one. `standing` demands (subscriptions) stay after they were served.
+    """
+
+    __slots__ = (
+        "attempting", "ended", "in_turns", "label", "pops", "places", "queues", "reader", "standing", "synchronous",
+        "timer", "turn", "waits", "woken", "work_timeout",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        reader: Reader,
+        label: int | None,
+        queues: Sequence[QueueRecord],
+        *,
+        places: int,
+        pops: bool = False,
+        waits: bool = False,
+        standing: bool = False,
+        in_turns: bool = False,
+        work_timeout: float | None = None,
+        synchronous: bool = False,
+    ) -> None:
+        self.reader = reader
+        self.label = label
+        self.queues = list(queues)
+        self.places = places
+        self.pops = pops
+        self.waits = waits
+        self.standing = standing
+        self.in_turns = in_turns
+        self.turn = 0  # of in_turns: how many queues' turns have passed
+        self.work_timeout = work_timeout
+        self.synchronous = synchronous
+        self.attempting = False
+        self.woken = False
+        self.ended = False
+        self.timer: asyncio.TimerHandle | None = None
+
+
+class Attempt:
+    """One try of a demand, as a lane's request. Which of its kinds it is decides the statement that runs it."""
+
+    __slots__ = ("demand", "places", "settled", "waiters")
+
+    def __init__(self, demand: Demand, waiters: "Waiters") -> None:
+        self.demand = demand
+        self.places = min(demand.places, MOST_PLACES_AT_ONCE)
+        self.waiters = waiters
+        self.settled = False
+
+    @property
+    def synchronous(self) -> bool:
+        return self.demand.synchronous
+
+    def fail(self, error: WillowError) -> None:
+        if not self.settled:
+            self.settled = True
+            self.waiters.attempt_failed(self.demand, error)
+
+    def settle(self, messages: Sequence[Any], *, more_may_wait: bool = False) -> None:
+        self.settled = True
+        self.waiters.attempt_done(self.demand, messages, more_may_wait=more_may_wait)
+
+
+class ClaimAttempt(Attempt):
+    __slots__ = ()
+
+
+class PopAttempt(Attempt):
+    __slots__ = ()
+
+
+class AcrossAttempt(Attempt):
+    """A try over several queues at once."""
+
+    __slots__ = ()
+
+
+class Waiters:
+    def __init__(self, submit: Callable[[Attempt], None]) -> None:
+        self._submit = submit
+        self._by_queue: dict[int, dict[Demand, None]] = defaultdict(dict)
+        self.count = 0
+
+    def add(self, demand: Demand) -> None:
+        self.count += 1
+        for queue in demand.queues:
+            self._by_queue[queue.id][demand] = None
+        self._attempt(demand)
+
+    def add_queue(self, demand: Demand, queue: QueueRecord) -> None:
+        """A queue that came to be later and belongs to a running subscription."""
+        demand.queues.append(queue)
+        self._by_queue[queue.id][demand] = None
+        self._wake_demand(demand)
+
+    def wait_until_timeout(self, demand: Demand, seconds: float) -> None:
+        demand.waits = True
+        demand.timer = asyncio.get_running_loop().call_later(seconds, self.time_out, demand)
+
+    def remove(self, demand: Demand) -> None:
+        if demand.ended:
+            return
+        demand.ended = True
+        self.count -= 1
+        if demand.timer is not None:
+            demand.timer.cancel()
+        for queue in demand.queues:
+            waiting = self._by_queue[queue.id]
+            waiting.pop(demand, None)
+            if not waiting:
+                del self._by_queue[queue.id]
+
+    def queues_waited_for(self) -> list[int]:
+        return list(self._by_queue)
+
+    def wake(self, queue_id: int, messages: int = MOST_PLACES_AT_ONCE) -> None:
+        """That many messages may have become ready: let as many of the longest-waiting try."""
+        for demand in list(self._by_queue.get(queue_id, ())):
+            if messages <= 0:
+                return
+            messages -= demand.places
+            self._wake_demand(demand)
+
+    def refill(self, demand: Demand) -> None:
+        """A standing demand has free places again."""
+        self._wake_demand(demand)
+
+    def waiting_pop(self, queue_id: int) -> Demand | None:
+        """The pop that waits longest, if it is next in line and nothing is on its way to it."""
+        first = next(iter(self._by_queue.get(queue_id, ())), None)
+        if first is not None and first.pops and first.waits and not first.attempting and first.places > 0:
+            return first
+        return None
+
+    def _wake_demand(self, demand: Demand) -> None:
+        if demand.attempting:
+            demand.woken = True
+        elif demand.places > 0:
+            self._attempt(demand)
+
+    def _attempt(self, demand: Demand) -> None:
+        demand.attempting = True
+        demand.woken = False
+        kind = AcrossAttempt if len(demand.queues) != 1 else PopAttempt if demand.pops else ClaimAttempt
+        self._submit(kind(demand, self))
+
+    def attempt_failed(self, demand: Demand, error: WillowError) -> None:
+        """The storage is gone. A subscription goes on when it is back; a fetch or pop is told."""
+        demand.attempting = False
+        if not demand.standing:
+            self.remove(demand)
+            demand.reader.demand_failed(demand, error)
+
+    def attempt_done(self, demand: Demand, messages: Sequence[Any], *, more_may_wait: bool) -> None:
+        demand.attempting = False
+        demand.places -= len(messages)
+        if messages:
+            if not demand.standing:
+                self.remove(demand)
+            demand.reader.take(demand, messages)
+        if demand.ended:
+            return
+        if demand.places > 0 and (demand.woken or more_may_wait):
+            self._attempt(demand)
+        elif not messages and not demand.waits:
+            self._give_up(demand)
+
+    def time_out(self, demand: Demand) -> None:
+        demand.waits = False
+        if not demand.attempting:  # otherwise the attempt's end decides
+            self._give_up(demand)
+
+    def _give_up(self, demand: Demand) -> None:
+        self.remove(demand)
+        demand.reader.went_empty(demand)

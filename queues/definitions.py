@@ -1,0 +1,110 @@
+"""What a queue is made of, and the one statement that defines it: for clients, for operators and for first use."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from queues.models import Kind, Overflow
+from queues.statements import Statements
+
+statement = Statements(Path(__file__).parent / "sql")
+
+NAME_LENGTH = 200  # characters at most
+DEAD_SUFFIX = ".dead"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSettings:
+    kind: str
+    retry_limit: int | None
+    heartbeat_timeout: float
+    retry_delay: float
+    retry_backoff: float
+    retry_delay_max: float
+    max_length: int | None = None
+    overflow: str = Overflow.REJECT.value
+    updatable: bool = False
+    keep_bodies: bool = False
+    retention_seconds: float | None = None
+    retention_count: int | None = None
+    retention_acked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRecord:
+    """A queue as the broker keeps it in memory. `id` is what the protocol calls the shard."""
+
+    id: int
+    name: str
+    tags: tuple[str, ...]
+    settings: QueueSettings
+    paused: bool
+    defined_at: datetime
+
+    @property
+    def is_stream(self) -> bool:
+        return self.settings.kind == Kind.STREAM
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether posting to it needs no look at what the queue holds already."""
+        return self.settings.max_length is None and not self.settings.updatable
+
+
+SETTING_NAMES = tuple(field.name for field in fields(QueueSettings))
+
+
+def dead_letter_name(name: str) -> str:
+    """The dead letter queue's name; a name too long for the suffix loses its end."""
+    return name[: NAME_LENGTH - len(DEAD_SUFFIX)] + DEAD_SUFFIX
+
+
+def is_dead_letter_name(name: str) -> bool:
+    return name.endswith(DEAD_SUFFIX)
+
+
+def tag_set(tags: Iterable[str]) -> tuple[str, ...]:
+    """Tags as a queue keeps them: sorted, each once."""
+    return tuple(sorted(set(tags)))
+
+
+def default_settings(name: str) -> QueueSettings:
+    """A dead letter queue never gives up on a message: what it holds has nowhere else to go."""
+    willow = settings.WILLOW
+    return QueueSettings(
+        kind=Kind.WORK.value,
+        retry_limit=None if is_dead_letter_name(name) else willow.retry_limit,
+        heartbeat_timeout=willow.heartbeat_timeout,
+        retry_delay=willow.retry_delay,
+        retry_backoff=willow.retry_backoff,
+        retry_delay_max=willow.retry_delay_max,
+    )
+
+
+def settings_with(name: str, chosen: Mapping[str, Any]) -> QueueSettings:
+    """The defaults, with what somebody chose (None: not chosen) in their place."""
+    return replace(default_settings(name), **{key: value for key, value in chosen.items() if value is not None})
+
+
+def definition_parameters(name: str, tags: Iterable[str], chosen: QueueSettings) -> dict[str, Any]:
+    values = {field: getattr(chosen, field) for field in SETTING_NAMES}
+    return values | {
+        "name": name,
+        "tags": list(tag_set(tags)),
+        "most_queues": settings.WILLOW.max_queue_count,
+    }
+
+
+def record_of(row: Mapping[str, Any]) -> QueueRecord:
+    return QueueRecord(
+        id=row["id"],
+        name=row["name"],
+        tags=tuple(row["tags"]),
+        settings=QueueSettings(**{field: row[field] for field in SETTING_NAMES}),
+        paused=row["paused"],
+        defined_at=row["defined_at"],
+    )

@@ -1,0 +1,91 @@
+"""Queues and the tags that tell queues of one name apart."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Kind(models.TextChoices):
+    WORK = "work", "work: each message goes to one client at a time and ends when it is finished"
+    STREAM = "stream", "stream: each subscribed client gets every message, at its own position"
+
+
+class Overflow(models.TextChoices):
+    REJECT = "reject", "reject new messages"
+    DROP_OLDEST = "drop_oldest", "drop the oldest unclaimed message"
+
+
+class Tag(models.Model):
+    """The catalogue of tags in use, for the console. `Queue.tags` is what decides."""
+
+    name = models.TextField(unique=True)
+    description = models.TextField(blank=True, db_default="")
+    first_used_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Queue(models.Model):
+    """One queue: a name plus a set of tags. Its number is what the protocol calls the shard.
+
+    `newest_index` and `next_sequence` change with every batch of posts, so neither may ever be indexed:
+    PostgreSQL then rewrites the row in place on its page (a HOT update, see the fillfactor in the migration).
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    name = models.CharField(max_length=200)
+    tags = ArrayField(models.TextField(), default=list, help_text="Sorted, each tag once.")
+    kind = models.CharField(max_length=10, choices=Kind, db_default=Kind.WORK)
+
+    retry_limit = models.IntegerField(
+        null=True, blank=True, help_text="Failures after which a message goes to the dead letter queue; empty: never."
+    )
+    heartbeat_timeout = models.FloatField(help_text="Seconds that a claim lasts without a keepalive.")
+    retry_delay = models.FloatField(help_text="Seconds before the second attempt.")
+    retry_backoff = models.FloatField(help_text="Factor by which the delay grows with each further attempt.")
+    retry_delay_max = models.FloatField(help_text="Seconds that the delay never exceeds.")
+    max_length = models.BigIntegerField(null=True, blank=True, help_text="Most live messages; empty: no bound.")
+    overflow = models.CharField(max_length=20, choices=Overflow, db_default=Overflow.REJECT)
+    updatable = models.BooleanField(
+        db_default=False, help_text="A post with the key of a waiting message replaces that message."
+    )
+    paused = models.BooleanField(db_default=False, help_text="Hands out nothing, still accepts posts.")
+    keep_bodies = models.BooleanField(db_default=False, help_text="The journal keeps the bodies too.")
+    retention_seconds = models.FloatField(null=True, blank=True, help_text="Streams: age at which messages go.")
+    retention_count = models.BigIntegerField(null=True, blank=True, help_text="Streams: most messages kept.")
+    retention_acked = models.BooleanField(
+        db_default=False, help_text="Streams: messages go once every persistent subscriber has acknowledged them."
+    )
+
+    newest_index = models.BigIntegerField(db_default=0, editable=False)
+    next_sequence = models.BigIntegerField(db_default=1, editable=False)
+    defined_at = models.DateTimeField(db_default=Now(), editable=False)
+    changed_at = models.DateTimeField(
+        db_default=Now(), editable=False, help_text="When its settings last changed; nodes watch this."
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["name", "tags"], name="queue_name_and_tags"),
+            models.CheckConstraint(condition=Q(name__regex=r"^[\x20-\x7e]{1,200}$"), name="queue_name_is_ascii"),
+            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="queue_kind_known"),
+            models.CheckConstraint(condition=Q(overflow__in=Overflow.values), name="queue_overflow_known"),
+            models.CheckConstraint(condition=Q(retry_limit__isnull=True) | Q(retry_limit__gte=0), name="queue_retry_limit"),
+            models.CheckConstraint(condition=Q(heartbeat_timeout__gt=0), name="queue_heartbeat_timeout"),
+            models.CheckConstraint(
+                condition=Q(retry_delay__gte=0) & Q(retry_backoff__gte=1) & Q(retry_delay_max__gte=0),
+                name="queue_retry_delays",
+            ),
+            models.CheckConstraint(condition=Q(max_length__isnull=True) | Q(max_length__gte=1), name="queue_max_length"),
+            models.CheckConstraint(condition=Q(newest_index__gte=0) & Q(next_sequence__gte=1), name="queue_counters"),
+        ]
+        indexes = [
+            GinIndex(fields=["tags"], name="queue_tags"),
+            models.Index(fields=["changed_at"], name="queue_changed"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} [{', '.join(self.tags)}]" if self.tags else self.name

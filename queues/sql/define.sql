@@ -1,0 +1,24 @@
+-- define: make a queue unless name + tags exist already; either way it comes back, with `created` saying which.
+-- Runs on: queue_name_and_tags.
+-- Shape: no row comes back when somebody else is just making the same queue (it is not visible yet: ask again),
+-- or when there are too many queues.
+WITH made AS (
+    INSERT INTO queues_queue (
+        name, tags, kind, retry_limit, heartbeat_timeout, retry_delay, retry_backoff, retry_delay_max, max_length,
+        overflow, updatable, keep_bodies, retention_seconds, retention_count, retention_acked
+    )
+    SELECT %(name)s::varchar, %(tags)s::text[], %(kind)s, %(retry_limit)s, %(heartbeat_timeout)s, %(retry_delay)s,
+           %(retry_backoff)s, %(retry_delay_max)s, %(max_length)s, %(overflow)s, %(updatable)s, %(keep_bodies)s,
+           %(retention_seconds)s, %(retention_count)s, %(retention_acked)s
+    WHERE NOT EXISTS (SELECT FROM queues_queue WHERE name = %(name)s::varchar AND tags = %(tags)s::text[])
+      AND (SELECT count(*) FROM queues_queue) < %(most_queues)s
+    ON CONFLICT (name, tags) DO NOTHING
+    RETURNING *
+), tagged AS (
+    INSERT INTO queues_tag (name)
+    SELECT DISTINCT tag FROM made CROSS JOIN LATERAL unnest(tags) AS tag
+    ON CONFLICT (name) DO NOTHING
+)
+SELECT *, true AS created FROM made
+UNION ALL
+SELECT *, false FROM queues_queue WHERE name = %(name)s::varchar AND tags = %(tags)s::text[]

@@ -1,0 +1,372 @@
+"""JSON that no client should send: each gets its error, and nothing else suffers."""
+
+import json
+
+import pytest
+
+from delivery.protocol.errors import Code, FrameError
+from delivery.protocol.frames import Pop, Unsubscribe
+from delivery.protocol.json import decode
+from delivery.protocol.json_parts import MOST_TOKENS
+from delivery.protocol.limits import MOST_COMMANDS_PER_FRAME, Limits
+from tests.unit.protocol.samples import LIMITS
+
+DEEP = "[" * 10_000 + "]" * 10_000
+DEEP_OBJECT = '{"a":' * 10_000 + "1" + "}" * 10_000
+
+# The whole frame cannot be read, or is not a command: there is no field to blame.
+NOT_A_COMMAND = [
+    "",
+    " ",
+    "hello",
+    "null",
+    "true",
+    "5",
+    '"post"',
+    "NaN",
+    "{",
+    "}",
+    "[",
+    "]",
+    "[}",
+    "{]",
+    "[]",
+    "[[]]",
+    "[null]",
+    "[[{}]]",
+    '"',
+    '{"type":"pop","queue":"q"',
+    '{"type":"pop","queue":5',
+    '{"type":"pop","queue":"q}',
+    '{"type":"pop","queue":"q\\',
+    '[{"type":"pop","queue":"q"}',
+    '{"type":"pop","queue":"q"} x',
+    '{"type":"pop","queue":"q"}{"type":"pop","queue":"q"}',
+    '[{"type":"pop","queue":"q"}] []',
+    '{"type":"pop","queue":"q",}',
+    "{'type':'pop'}",
+    '{type:"pop"}',
+    '{"\\ud800":1}',
+    '\ufeff{"type":"pop","queue":"q"}',
+    b'\xef\xbb\xbf{"type":"pop","queue":"q"}',
+    b"\xff\xfe{",
+    b"\x00\x00\x00\x00",
+    DEEP,
+    "[" * 100_000 + "]" * 100_000,
+    "[" * 100_000,
+    '{"a":' * 100_000,
+    '"\\"' * 100_000,
+    "[1] " * 50_000,
+]
+
+CHECK_CONFIG = {"config_type": "JSON", "identity": "i", "services": ["s"]}
+READY = {"services": ["s"], "heartbeat_interval": 1, "time": 1, "config_version": "v"}
+REPLY = {"work_request_identifier": "w", "body": "", "time": 1, "config_version": "v"}
+
+# A command that breaks one rule: its type, its fields besides the type and the label, the field at fault.
+WRONG_FIELDS = [
+    ("post", {"message": "m"}, "queue"),
+    ("post", {"queue": "q"}, "message"),
+    ("post", {"queue": "", "message": "m"}, "queue"),
+    ("post", {"queue": "x" * 201, "message": "m"}, "queue"),
+    ("post", {"queue": "é", "message": "m"}, "queue"),
+    ("post", {"queue": "a\nb", "message": "m"}, "queue"),
+    ("post", {"queue": "a\0b", "message": "m"}, "queue"),
+    ("post", {"queue": "\x7f", "message": "m"}, "queue"),
+    ("post", {"queue": 5, "message": "m"}, "queue"),
+    ("post", {"queue": [], "message": "m"}, "queue"),
+    ("post", {"queue": ["a", ""], "message": "m"}, "queue"),
+    ("post", {"queue": ["a", "é"], "message": "m"}, "queue"),
+    ("post", {"queue": ["a", 5], "message": "m"}, "queue"),
+    ("post", {"queue": ["a", ["b"]], "message": "m"}, "queue"),
+    ("post", {"queue": [str(number) for number in range(65)], "message": "m"}, "queue"),
+    ("post", {"queue": {"name": "q"}, "message": "m"}, "queue"),
+    ("post", {"queue": "q", "message": 5}, "message"),
+    ("post", {"queue": "q", "message": True}, "message"),
+    ("post", {"queue": "q", "message": {}}, "message"),
+    ("post", {"queue": "q", "message": [256]}, "message"),
+    ("post", {"queue": "q", "message": [-1]}, "message"),
+    ("post", {"queue": "q", "message": [1.0]}, "message"),
+    ("post", {"queue": "q", "message": [True]}, "message"),
+    ("post", {"queue": "q", "message": [10**30]}, "message"),
+    ("post", {"queue": "q", "message": ["a"]}, "message"),
+    ("post", {"queue": "q", "message": [[1]]}, "message"),
+    ("post", {"queue": "q", "message": "m", "priority": -1}, "priority"),
+    ("post", {"queue": "q", "message": "m", "priority": 2**32}, "priority"),
+    ("post", {"queue": "q", "message": "m", "priority": "high"}, "priority"),
+    ("post", {"queue": "q", "message": "m", "priority": "5"}, "priority"),
+    ("post", {"queue": "q", "message": "m", "priority": 1.0}, "priority"),
+    ("post", {"queue": "q", "message": "m", "priority": True}, "priority"),
+    ("post", {"queue": "q", "message": "m", "priority": 10**4000}, "priority"),
+    ("post", {"queue": "q", "message": "m", "tags": "eu"}, "tags"),
+    ("post", {"queue": "q", "message": "m", "tags": [""]}, "tags"),
+    ("post", {"queue": "q", "message": "m", "tags": ["t" * 201]}, "tags"),
+    ("post", {"queue": "q", "message": "m", "tags": ["a\0"]}, "tags"),
+    ("post", {"queue": "q", "message": "m", "tags": [None]}, "tags"),
+    ("post", {"queue": "q", "message": "m", "tags": [5]}, "tags"),
+    ("post", {"queue": "q", "message": "m", "tags": ["t"] * 65}, "tags"),
+    ("post", {"queue": "q", "message": "m", "notify": "sync"}, "notify"),
+    ("post", {"queue": "q", "message": "m", "notify": ["done"]}, "notify"),
+    ("post", {"queue": "q", "message": "m", "notify": ["keepalive"]}, "notify"),
+    ("post", {"queue": "q", "message": "m", "notify": [2]}, "notify"),
+    ("post", {"queue": "q", "message": "m", "key": ""}, "key"),
+    ("post", {"queue": "q", "message": "m", "key": "k" * 501}, "key"),
+    ("post", {"queue": "q", "message": "m", "key": "a\0"}, "key"),
+    ("post", {"queue": "q", "message": "m", "dedupe": "\0"}, "dedupe"),
+    ("post", {"queue": "q", "message": "m", "delay": -0.5}, "delay"),
+    ("post", {"queue": "q", "message": "m", "delay": "5"}, "delay"),
+    ("post", {"queue": "q", "message": "m", "delay": False}, "delay"),
+    ("post", {"queue": "q", "message": "m", "ttl": 315_360_001}, "ttl"),
+    ("post", {"queue": "q", "message": "m", "ttl": 10**400}, "ttl"),
+    ("pop", {"queue": ["q"]}, "queue"),
+    ("pop", {"queue": "q\t"}, "queue"),
+    ("pop", {"queue": "q", "tags": ["\0"]}, "tags"),
+    ("pop", {"queue": "q", "count": 0}, "count"),
+    ("pop", {"queue": "q", "count": 10_001}, "count"),
+    ("pop", {"queue": "q", "match": "some"}, "match"),
+    ("pop", {"queue": "q", "timeout": -1}, "timeout"),
+    ("fetch", {"queue": "q", "sync": "finish"}, "sync"),
+    ("fetch", {"queue": "q", "sync": 1}, "sync"),
+    ("fetch", {"queue": "q", "block_timeout": "1"}, "block_timeout"),
+    ("fetch", {"queue": "q", "work_timeout": -1}, "work_timeout"),
+    ("fetch", {"queue": "é"}, "queue"),
+    ("finish", {"queue": "q", "sequence": 1}, "shard"),
+    ("finish", {"queue": "q", "shard": 1}, "sequence"),
+    ("finish", {"queue": "q", "sequence": -1, "shard": 1}, "sequence"),
+    ("finish", {"queue": "q", "sequence": 2**64, "shard": 1}, "sequence"),
+    ("finish", {"queue": "q", "sequence": 1, "shard": 2**64}, "shard"),
+    ("finish", {"queue": "q", "sequence": 1, "shard": 1, "index": 2**64}, "index"),
+    ("finish", {"queue": "q", "sequence": 1, "shard": 1, "response": "assign"}, "response"),
+    ("finish", {"queue": "q", "sequence": 1, "shard": 1, "reply": 5}, "reply"),
+    ("finish", {"queue": "\n", "sequence": 1, "shard": 1}, "queue"),
+    ("fail", {"queue": "q", "sequence": 1, "shard": 1, "error": "e" * 10_001}, "error"),
+    ("fail", {"queue": "q", "sequence": 1, "shard": 1, "error": "\0"}, "error"),
+    ("fail", {"queue": "q", "sequence": 1, "shard": 1, "delay": -1}, "delay"),
+    ("fail", {"queue": "\n", "sequence": 1, "shard": 1}, "queue"),
+    ("keepalive", {"queue": "q"}, "sequence"),
+    ("keepalive", {"queue": "q", "sequence": 1}, "shard"),
+    ("keepalive", {"sequence": 1, "shard": 1}, "queue"),
+    ("keepalive", {"index": 1}, "queue"),
+    ("keepalive", {"queue": "é", "sequence": 1, "shard": 1}, "queue"),
+    ("create", {"queue": "q", "kind": "topic"}, "kind"),
+    ("create", {"queue": "q", "retry_limit": -1}, "retry_limit"),
+    ("create", {"queue": "q", "retry_limit": 2**31}, "retry_limit"),
+    ("create", {"queue": "q", "heartbeat_timeout": 0}, "heartbeat_timeout"),
+    ("create", {"queue": "q", "retry_backoff": 0.5}, "retry_backoff"),
+    ("create", {"queue": "q", "max_length": 0}, "max_length"),
+    ("create", {"queue": "q", "max_length": 2**63}, "max_length"),
+    ("create", {"queue": "q", "overflow": "drop"}, "overflow"),
+    ("create", {"queue": "q", "updatable": 1}, "updatable"),
+    ("create", {"queue": "q", "updatable": "true"}, "updatable"),
+    ("subscribe", {"queue": "q", "in_flight": 0}, "in_flight"),
+    ("subscribe", {"queue": "q", "in_flight": 65_536}, "in_flight"),
+    ("subscribe", {"queue": "q", "from": "newest"}, "from"),
+    ("subscribe", {"queue": "q", "from": -1}, "from"),
+    ("subscribe", {"queue": "q", "from": 2**64}, "from"),
+    ("subscribe", {"queue": "q", "from": 1.5}, "from"),
+    ("register", {"name": "n"}, "persistent"),
+    ("register", {"name": "n", "persistent": 0}, "persistent"),
+    ("register", {"name": "ä", "persistent": True}, "name"),
+    ("checkconfig", CHECK_CONFIG | {"config_type": "json"}, "config_type"),
+    ("checkconfig", CHECK_CONFIG | {"services": []}, "services"),
+    ("checkconfig", CHECK_CONFIG | {"services": ["é"]}, "services"),
+    ("checkconfig", CHECK_CONFIG | {"identity": "\0"}, "identity"),
+    ("checkconfig", CHECK_CONFIG | {"config_version": "\0"}, "config_version"),
+    ("ready", READY | {"heartbeat_interval": 0}, "heartbeat_interval"),
+    ("ready", READY | {"time": -1}, "time"),
+    ("ready", READY | {"services": ["\0"]}, "services"),
+    ("ready", READY | {"config_version": "\0"}, "config_version"),
+    ("ready", READY | {"slots": 0}, "slots"),
+    ("ping", {"time": 1e300, "config_version": "v"}, "time"),
+    ("ping", {"time": 1, "config_version": "\0"}, "config_version"),
+    ("workrequest", {"service": "é", "body": ""}, "service"),
+    ("workrequest", {"service": "s", "body": [None]}, "body"),
+    ("workreply", REPLY | {"work_request_identifier": "\0"}, "work_request_identifier"),
+    ("workreply", REPLY | {"body": 1}, "body"),
+    ("workreply", REPLY | {"config_version": "\0"}, "config_version"),
+    ("needbroker", {"identity": "i", "services": ["\n"]}, "services"),
+    ("needbroker", {"identity": "\0"}, "identity"),
+]
+
+# One member that is not JSON, or that JSON cannot hold, in a command that is fine otherwise.
+UNREADABLE_MEMBERS = [
+    ('"queue": NaN', "queue"),
+    ('"timeout": Infinity', "timeout"),
+    ('"timeout": -Infinity', "timeout"),
+    ('"timeout": 1e400', "timeout"),
+    ('"timeout": 01', "timeout"),
+    ('"timeout": .5', "timeout"),
+    ('"timeout": +5', "timeout"),
+    ('"timeout": 0x10', "timeout"),
+    ("\"queue\": 'q'", "queue"),
+    ('"queue": "\\ud800"', "queue"),
+    ('"queue": "\\udc00"', "queue"),
+    ('"queue": "\\ud800\\ud800"', "queue"),
+    ('"queue": "\\x41"', "queue"),
+    ('"queue": "\\u12"', "queue"),
+    ('"queue": "a\nb"', "queue"),
+    ('"queue": tru', "queue"),
+    ('"queue":', "queue"),
+    ('"tags": ["a",]', "tags"),
+    ('"tags": ["\\udfff"]', "tags"),
+    (f'"tags": {DEEP}', "tags"),
+    (f'"unknown": {DEEP}', "unknown"),
+    (f'"unknown": {DEEP_OBJECT}', "unknown"),
+    (b'"queue": "\xff"', "queue"),
+    (b'"queue": "\xed\xa0\x80"', "queue"),
+    (b'"queue": "\xc3"', "queue"),
+    ('"queue": "\ud800"', "queue"),
+]
+
+
+def as_bytes(text):
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+
+
+def the_error(frame, limits=LIMITS):
+    [error] = decode(frame, limits)
+    assert isinstance(error, FrameError)
+    return error
+
+
+@pytest.mark.parametrize("frame", NOT_A_COMMAND, ids=range(len(NOT_A_COMMAND)))
+def test_what_is_no_command_gets_one_error(frame):
+    error = the_error(frame)
+    assert (error.code, error.key) == (Code.BAD_REQUEST, "frame")
+
+
+@pytest.mark.parametrize(("name", "fields", "key"), WRONG_FIELDS)
+def test_a_wrong_field_is_named(name, fields, key):
+    error = the_error(json.dumps({"type": name, "label": 9, **fields}))
+    assert (error.code, error.key, error.label) == (Code.BAD_REQUEST, key, 9)
+    assert f"`{key}`" in error.message
+    assert error.message.endswith(".")
+    assert len(error.message) < 300
+
+
+@pytest.mark.parametrize(("member", "key"), UNREADABLE_MEMBERS, ids=range(len(UNREADABLE_MEMBERS)))
+def test_a_member_that_is_not_json_is_named(member, key):
+    frame = b'{"type":"pop", "label":9, ' + as_bytes(member) + b', "count":1}'
+    error = the_error(frame)
+    assert (error.code, error.key, error.label) == (Code.BAD_REQUEST, key, 9)
+
+
+def test_a_text_with_half_a_surrogate_pair_is_refused():
+    """No server should hand one over, but a Python text can hold it."""
+    assert the_error('{"type":"pop","queue":"q","tags":["\ud800"]}').key == "tags"
+
+
+@pytest.mark.parametrize(
+    ("frame", "key"),
+    [
+        ("{}", "type"),
+        ('{"queue":"q"}', "type"),
+        ('{"type":null}', "type"),
+        ('{"type":5}', "type"),
+        ('{"type":["pop"]}', "type"),
+        ('{"type":""}', "type"),
+        ('{"type":"Pop","queue":"q"}', "type"),
+        ('{"type":"hello"}', "type"),
+        ('{"type":"pop" "queue":"q"}', "type"),
+        ('{"type":"pong","time":1,"config_version":"v"}', "type"),
+        ('{"type":"\\ud800"}', "type"),
+    ],
+)
+def test_an_unknown_type_is_named(frame, key):
+    error = the_error(frame)
+    assert (error.code, error.key, error.label) == (Code.BAD_REQUEST, key, None)
+
+
+@pytest.mark.parametrize(
+    "label", ["-1", "18446744073709551616", "1" * 4300, "1" * 5000, "1.0", '"1"', "true", "[1]", "{}"]
+)
+def test_a_label_that_cannot_be_repeated_is_null_in_its_error(label):
+    error = the_error('{"type":"pop","queue":"q","label":' + label + "}")
+    assert (error.code, error.key, error.label) == (Code.BAD_REQUEST, "label", None)
+
+
+def test_the_message_says_what_was_expected_and_what_came():
+    error = the_error('{"type":"post","queue":"q","message":"m","priority":"high"}')
+    assert error.message == '`priority` must be a whole number from 0 to 4294967295, not "high".'
+    assert the_error('{"type":"fetch","queue":"q","sync":"x"}').message == (
+        '`sync` must be one of ready, write, sync, not "x".'
+    )
+    assert the_error('{"type":"launch"}').message == '`type` must be the name of a command, not "launch".'
+    assert the_error('{"type":"pop"}').message == "`queue` is missing."
+
+
+def test_a_long_value_is_quoted_in_part_only():
+    error = the_error(json.dumps({"type": "pop", "queue": "q" * 100_000}))
+    assert len(error.message) < 200
+    error = the_error('{"type":"pop","queue":"q","' + "k" * 100_000 + '":\\}')
+    assert len(error.key) < 100
+
+
+GOOD = [b'{"type":"unsubscribe","label":1}', b'{"type":"pop","queue":"q"}']
+BAD_BETWEEN_GOOD = [
+    *(json.dumps({"type": name, **fields}) for name, fields, _ in WRONG_FIELDS),
+    *(b'{"type":"pop",' + as_bytes(member) + b"}" for member, _ in UNREADABLE_MEMBERS),
+    *("5", "null", "[]", '"x,y]"', '"\\"]"', "", "{}", '{"a":"]}"}', "oops", '{"type":"pop" 5}'),
+    *(DEEP, DEEP_OBJECT),
+]
+
+
+@pytest.mark.parametrize("bad", BAD_BETWEEN_GOOD, ids=range(len(BAD_BETWEEN_GOOD)))
+def test_good_commands_beside_a_bad_one_are_kept(bad):
+    frame = b"[%b , %b\n,%b]" % (GOOD[0], as_bytes(bad), GOOD[1])
+    first, error, last = decode(frame, LIMITS)
+    assert (first, last) == (Unsubscribe(label=1), Pop(queue="q"))
+    assert isinstance(error, FrameError)
+    assert error.code is Code.BAD_REQUEST
+
+
+def test_a_broken_frame_that_takes_too_long_to_take_apart_gets_one_error():
+    commas = b",".join([GOOD[0]] * (MOST_TOKENS // 5))
+    error = the_error(b"[oops," + commas + b"]")
+    assert (error.code, error.key) == (Code.BAD_REQUEST, "frame")
+
+
+@pytest.mark.parametrize("element", [GOOD[0], b"0", b"oops"])
+def test_a_frame_of_too_many_commands_is_refused_as_a_whole(element):
+    commands = decode(b"[" + b",".join([element] * MOST_COMMANDS_PER_FRAME) + b"]", LIMITS)
+    assert len(commands) == MOST_COMMANDS_PER_FRAME
+    error = the_error(b"[" + b",".join([element] * (MOST_COMMANDS_PER_FRAME + 1)) + b"]")
+    assert (error.code, error.key) == (Code.TOO_LARGE, "10000")
+
+
+def test_a_frame_of_commas_is_refused_without_taking_it_apart():
+    error = the_error(b"[" + b"0," * 900_000 + b"0]")
+    assert (error.code, error.key) == (Code.BAD_REQUEST, "frame")
+
+
+def test_a_frame_over_the_limit_is_not_read():
+    limits = Limits(max_body_bytes=10, max_frame_bytes=100)
+    for frame in ("x" * 101, "é" * 51, b"[" * 101):
+        error = the_error(frame, limits)
+        assert (error.code, error.key, error.label) == (Code.TOO_LARGE, "100", None)
+    assert the_error("é" * 50, limits).code is Code.BAD_REQUEST
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"type": "post", "queue": "q", "message": "é" * 5 + "x"},
+        {"type": "post", "queue": "q", "message": [1] * 11},
+        {"type": "finish", "queue": "q", "sequence": 1, "shard": 1, "reply": "x" * 11},
+        {"type": "workrequest", "service": "s", "body": "x" * 11},
+    ],
+)
+def test_a_body_over_the_limit_is_refused_alone(command):
+    limits = Limits(max_body_bytes=10, max_frame_bytes=1000)
+    error, post = decode(
+        json.dumps([command | {"label": 9}, {"type": "post", "queue": "q", "message": "x" * 10}]), limits
+    )
+    assert (error.code, error.key, error.label) == (Code.TOO_LARGE, "10", 9)
+    assert "10" in error.message
+    assert post.message == b"x" * 10
+
+
+def test_a_body_over_the_limit_is_refused_beside_a_bad_command():
+    limits = Limits(max_body_bytes=10, max_frame_bytes=1000)
+    too_large, bad = decode('[{"type":"post","queue":"q","message":"12345678901"},{}]', limits)
+    assert (too_large.code, bad.code) == (Code.TOO_LARGE, Code.BAD_REQUEST)

@@ -1,0 +1,36 @@
+"""The ASGI application: HTTP goes to Django, WebSockets on /connect/ to the broker."""
+
+import os
+from typing import Any
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+from django.urls import path, re_path
+
+from willow_site.origins import BrowserOriginValidator
+from willow_site.trusted_proxies import TrustedProxies
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "willow_site.settings")
+http_application = get_asgi_application()
+
+# Models can be imported only after get_asgi_application() has set Django up.
+from delivery.consumers import ConnectConsumer  # noqa: E402
+
+
+async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Answer a WebSocket on any other path with 403; without this the router logs a traceback."""
+    await send({"type": "websocket.close"})
+
+
+websocket_application = URLRouter([path("connect/", ConnectConsumer.as_asgi()), re_path(r"", refuse)])  # type: ignore[arg-type]
+
+application = TrustedProxies(
+    ProtocolTypeRouter(
+        {
+            "http": http_application,
+            "websocket": BrowserOriginValidator(websocket_application, settings.ALLOWED_HOSTS),
+        }
+    ),
+    trusted=settings.WILLOW.trusted_proxies,
+)

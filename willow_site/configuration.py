@@ -1,0 +1,433 @@
+"""Every setting of Willow: read from the environment once, checked, typed.
+
+`docs/configuration.md` describes the same settings for operators; a test keeps the two in step.
+Standard library only: the launcher checks the configuration before it has looked at Django.
+"""
+
+import dataclasses
+import difflib
+import ipaddress
+import socket
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult
+
+from willow_site import setting_kinds as kinds
+from willow_site.setting_declaration import ConfigurationError, Setting, setting
+from willow_site.setting_kinds import Network
+
+MEBIBYTE = 1024 * 1024  # bytes
+PREFIX = "WILLOW_"
+PROJECT_FOLDER = Path(__file__).resolve().parent.parent
+
+
+def _has_host_and_database(parts: SplitResult) -> bool:
+    has_host = bool(parts.hostname) or "host=" in parts.query
+    return has_host and len(parts.path) > 1
+
+
+def _has_host(parts: SplitResult) -> bool:
+    return bool(parts.hostname)
+
+
+SECONDS_PER_YEAR = 31_536_000
+SECONDS = kinds.number(0, SECONDS_PER_YEAR)
+SHORT_INTERVAL = kinds.number(0.01, 3600)
+NAME = kinds.text(r"[!-~]{1,100}", "1 to 100 printable ASCII characters without spaces")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """All settings, in the order of `docs/configuration.md`.
+
+    A field has the name of its variable, in lower case and without WILLOW_.
+    """
+
+    # Services and secrets
+    database_url: str = setting(
+        "DATABASE_URL",
+        kinds.url(
+            "postgresql",
+            "postgres",
+            example="postgresql://user:password@host:5432/willow",
+            check=_has_host_and_database,
+        ),
+        None,
+        "The PostgreSQL database that holds everything.",
+        required=True,
+        secret=True,
+        default_about="`./willow` runs a PostgreSQL of its own",
+    )
+    redis_url: str | None = setting(
+        "REDIS_URL",
+        kinds.url(
+            "redis",
+            "rediss",
+            "unix",
+            example="redis://:password@host:6379/0",
+            check=lambda parts: _has_host(parts) or parts.scheme == "unix",
+        ),
+        None,
+        "The Redis or Valkey through which several broker processes wake each other.",
+        secret=True,
+        default_about="one process needs none; for several `./willow` runs a Valkey of its own",
+    )
+    secret_key: str = setting(
+        "SECRET_KEY",
+        kinds.text(r".{32,}", "text of at least 32 characters"),
+        None,
+        "Signs logins to the console; the same on all nodes.",
+        required=True,
+        secret=True,
+        default_about="`./willow` generates one and keeps it in its home",
+    )
+    allowed_hosts: tuple[str, ...] = setting(
+        "ALLOWED_HOSTS",
+        kinds.host_names(),
+        "localhost,127.0.0.1,[::1]",
+        "Host names under which HTTP requests and browsers' WebSockets are accepted.",
+    )
+
+    # This node
+    bind: str = setting(
+        "WILLOW_BIND", kinds.ip_address(), "127.0.0.1", "The address on which the broker listens."
+    )
+    port: int = setting(
+        "WILLOW_PORT", kinds.whole_number(1, 65535), "8080", "The TCP port on which the broker listens."
+    )
+    processes: int = setting(
+        "WILLOW_PROCESSES",
+        kinds.whole_number(1, 64),
+        "1",
+        "How many broker processes share the port; more than one need Redis.",
+    )
+    process_number: int = setting(
+        "WILLOW_PROCESS_NUMBER",
+        kinds.whole_number(0, 63),
+        "0",
+        "Which of the processes on the port this one is; `./willow up` sets it.",
+    )
+    home: Path = setting(  # noqa: RUF009 (a declaration, as dataclasses.field is)
+        "WILLOW_HOME",
+        kinds.folder(relative_to=PROJECT_FOLDER),
+        ".willow",
+        "Where this node keeps generated secrets, static files and the data of embedded servers.",
+    )
+    node_name: str = setting(
+        "WILLOW_NODE_NAME",
+        NAME,
+        None,
+        "The name of this node in the cluster; processes after the first add their number to it.",
+        default_about="`<host name>-<port>-<process number>`",
+    )
+    advertised_url: str = setting(
+        "WILLOW_ADVERTISED_URL",
+        kinds.url("ws", "wss", example="wss://broker.example.org/connect/", check=_has_host),
+        None,
+        "The address that other machines use to connect to this node.",
+        default_about="`ws://<bind>:<port>/connect/`, with the host name if `<bind>` is a wildcard",
+    )
+    admin_password: str | None = setting(
+        "WILLOW_ADMIN_PASSWORD",
+        kinds.text(r".{8,}", "text of at least 8 characters"),
+        None,
+        "The password that the console's user `admin` gets on the first start.",
+        secret=True,
+        default_about="one is generated and shown once",
+    )
+    debug: bool = setting(
+        "WILLOW_DEBUG", kinds.switch(), "off", "Shows Django's debug pages; never on a reachable node."
+    )
+    log_level: str = setting(
+        "WILLOW_LOG_LEVEL",
+        kinds.choice("debug", "info", "warning", "error"),
+        "info",
+        "The least severe log lines that are written.",
+    )
+
+    # Who may connect
+    anonymous: str = setting(
+        "WILLOW_ANONYMOUS",
+        kinds.choice("loopback", "all", "none"),
+        "loopback",
+        "Who may connect without a key: callers on this machine, everyone, or nobody.",
+    )
+    trusted_proxies: tuple[Network, ...] = setting(
+        "WILLOW_TRUSTED_PROXIES",
+        kinds.networks(),
+        "",
+        "The proxies whose `X-Forwarded-For` is believed.",
+    )
+
+    # Queues and messages
+    auto_define: bool = setting(
+        "WILLOW_AUTO_DEFINE",
+        kinds.switch(),
+        "on",
+        "Whether the first interaction with an unknown queue creates it.",
+    )
+    retry_limit: int = setting(
+        "WILLOW_RETRY_LIMIT",
+        kinds.whole_number(1, 1_000_000),
+        "3",
+        "After how many failed attempts a message is dead, unless its queue says otherwise.",
+        unit="attempts",
+    )
+    retry_delay: float = setting(
+        "WILLOW_RETRY_DELAY",
+        SECONDS,
+        "1",
+        "How long a message waits after its first failed attempt.",
+        unit="seconds",
+    )
+    retry_backoff: float = setting(
+        "WILLOW_RETRY_BACKOFF",
+        kinds.number(1, 100),
+        "2",
+        "By what the wait is multiplied after each further attempt.",
+        unit="factor",
+    )
+    retry_delay_max: float = setting(
+        "WILLOW_RETRY_DELAY_MAX", SECONDS, "300", "The longest wait between two attempts.", unit="seconds"
+    )
+    heartbeat_timeout: float = setting(
+        "WILLOW_HEARTBEAT_TIMEOUT",
+        kinds.number(0.1, SECONDS_PER_YEAR),
+        "300",
+        "How long a claim lasts without keepalive, unless its queue or its fetch says otherwise.",
+        unit="seconds",
+    )
+    hold_max: float = setting(
+        "WILLOW_HOLD_MAX", SECONDS, "3600", "The longest `hold` a connection may ask for.", unit="seconds"
+    )
+    dedupe_seconds: float = setting(
+        "WILLOW_DEDUPE_SECONDS",
+        SECONDS,
+        "300",
+        "How long the `dedupe` value of a post is remembered.",
+        unit="seconds",
+    )
+    max_clock_skew: float = setting(
+        "WILLOW_MAX_CLOCK_SKEW",
+        kinds.number(0.1, SECONDS_PER_YEAR),
+        "30",
+        "By how much the clock of a worker may differ from the broker's.",
+        unit="seconds",
+    )
+
+    # How long things are kept
+    session_retention: float = setting(
+        "WILLOW_SESSION_RETENTION",
+        SECONDS,
+        "86400",
+        "How long the id of an ended session can be taken up again.",
+        unit="seconds",
+    )
+    transient_retention: float = setting(
+        "WILLOW_TRANSIENT_RETENTION",
+        SECONDS,
+        "604800",
+        "How long a client that is not persistent is kept after it left.",
+        unit="seconds",
+    )
+    journal_retention_days: int = setting(
+        "WILLOW_JOURNAL_RETENTION_DAYS",
+        kinds.whole_number(1, 36500),
+        "30",
+        "How long the journal of ended messages is kept.",
+        unit="days",
+    )
+
+    # Limits
+    max_body_bytes: int = setting(
+        "WILLOW_MAX_BODY_BYTES",
+        kinds.whole_number(1, 512 * MEBIBYTE),
+        str(16 * MEBIBYTE),
+        "The largest body of a message.",
+        unit="bytes",
+    )
+    max_frame_bytes: int = setting(
+        "WILLOW_MAX_FRAME_BYTES",
+        kinds.whole_number(1024, 1024 * MEBIBYTE),
+        str(32 * MEBIBYTE),
+        "The largest WebSocket frame that is read; at least the largest body.",
+        unit="bytes",
+    )
+    max_queue_count: int = setting(
+        "WILLOW_MAX_QUEUE_COUNT",
+        kinds.whole_number(1, 1_000_000_000),
+        "100000",
+        "How many queues clients may create.",
+        unit="queues",
+    )
+    connection_commands: int = setting(
+        "WILLOW_CONNECTION_COMMANDS",
+        kinds.whole_number(1, 1_000_000),
+        "1024",
+        "How many commands of one connection may be under way.",
+        unit="commands",
+    )
+    node_commands: int = setting(
+        "WILLOW_NODE_COMMANDS",
+        kinds.whole_number(1, 100_000_000),
+        "65536",
+        "How many commands of all connections of one process may be under way.",
+        unit="commands",
+    )
+    batch_size: int = setting(
+        "WILLOW_BATCH_SIZE",
+        kinds.whole_number(1, 10_000),
+        "512",
+        "The most messages in one SQL statement.",
+        unit="messages",
+    )
+    database_pool: int = setting(
+        "WILLOW_DATABASE_POOL",
+        kinds.whole_number(1, 100),
+        "4",
+        "How many database connections one process keeps for messages; the console and REST have their own.",
+        unit="connections",
+    )
+
+    # Rhythms
+    node_heartbeat: float = setting(
+        "WILLOW_NODE_HEARTBEAT",
+        SHORT_INTERVAL,
+        "1",
+        "How often a node says that it is alive.",
+        unit="seconds",
+    )
+    node_lapse: float = setting(
+        "WILLOW_NODE_LAPSE",
+        SHORT_INTERVAL,
+        "5",
+        "After how long without heartbeat a node counts as dead; more than the heartbeat.",
+        unit="seconds",
+    )
+    poll_seconds: float = setting(
+        "WILLOW_POLL_SECONDS",
+        SHORT_INTERVAL,
+        "1",
+        "How often waiting clients are looked after when no wake-up came.",
+        unit="seconds",
+    )
+    reaper_seconds: float = setting(
+        "WILLOW_REAPER_SECONDS",
+        SHORT_INTERVAL,
+        "0.5",
+        "How often the reaper makes its round.",
+        unit="seconds",
+    )
+    ping_seconds: float = setting(
+        "WILLOW_PING_SECONDS",
+        kinds.number(1, 3600),
+        "20",
+        "How long a connection may be silent before it is pinged.",
+        unit="seconds",
+    )
+    ping_timeout: float = setting(
+        "WILLOW_PING_TIMEOUT",
+        kinds.number(1, 3600),
+        "30",
+        "How long the answer to a ping may take before the connection is closed.",
+        unit="seconds",
+    )
+    drain_seconds: float = setting(
+        "WILLOW_DRAIN_SECONDS",
+        kinds.number(0, 3600),
+        "10",
+        "How long a stopping node waits for commands that are under way.",
+        unit="seconds",
+    )
+
+
+def declared_settings() -> dict[str, Setting]:
+    """Every setting by the name of its field, in the order of the page."""
+    return {item.name: item.metadata["setting"] for item in dataclasses.fields(Configuration)}
+
+
+def load_configuration(environ: Mapping[str, str], *, supplied_later: Collection[str] = ()) -> Configuration:
+    """Read and check all settings; an empty variable counts as unset.
+
+    `supplied_later` names required variables that may be missing now because the caller starts the
+    server that provides them; their fields are empty.
+    """
+    _refuse_unknown(environ)
+    values: dict[str, Any] = {}
+    for name, declared in declared_settings().items():
+        raw = environ.get(declared.variable) or declared.default
+        if raw is not None:
+            values[name] = declared.read(raw)
+        elif declared.required and declared.variable not in supplied_later:
+            raise ConfigurationError(
+                f"{declared.variable} is not set; start with ./willow up, test or manage, which supply it, "
+                f"or set it to {declared.kind.allowed}."
+            )
+        else:
+            values[name] = "" if declared.required else None
+    configuration = Configuration(**_with_derived_names(values))
+    _check_together(configuration, supplied_later)
+    return configuration
+
+
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    known = [declared.variable for declared in declared_settings().values()]
+    for variable in sorted(environ):
+        if variable.startswith(PREFIX) and variable not in known:
+            closest = difflib.get_close_matches(variable, known, n=1, cutoff=0)[0]
+            raise ConfigurationError(f"{variable} is not a setting of Willow; the closest one is {closest}.")
+
+
+def _with_derived_names(values: dict[str, Any]) -> dict[str, Any]:
+    number, port = values["process_number"], values["port"]
+    if values["node_name"] is None:
+        values["node_name"] = f"{socket.gethostname()}-{port}-{number}"
+    elif number > 0:
+        values["node_name"] = f"{values['node_name']}-{number}"
+    if values["advertised_url"] is None:
+        values["advertised_url"] = f"ws://{_reachable_host(values['bind'])}:{port}/connect/"
+    return values
+
+
+def _reachable_host(bind: str) -> str:
+    address = ipaddress.ip_address(bind)
+    if address.is_unspecified:
+        return socket.gethostname()
+    return f"[{bind}]" if address.version == 6 else bind
+
+
+def _check_together(configuration: Configuration, supplied_later: Collection[str]) -> None:
+    """Check what no setting can tell by itself."""
+    rules = (
+        (
+            configuration.node_lapse > configuration.node_heartbeat,
+            "node_lapse",
+            "more than WILLOW_NODE_HEARTBEAT",
+        ),
+        (
+            configuration.max_frame_bytes >= configuration.max_body_bytes,
+            "max_frame_bytes",
+            "at least WILLOW_MAX_BODY_BYTES",
+        ),
+        (
+            configuration.retry_delay_max >= configuration.retry_delay,
+            "retry_delay_max",
+            "at least WILLOW_RETRY_DELAY",
+        ),
+        (
+            configuration.process_number < configuration.processes,
+            "process_number",
+            "less than WILLOW_PROCESSES",
+        ),
+    )
+    settings = declared_settings()
+    for kept, name, allowed in rules:
+        if not kept:
+            value = getattr(configuration, name)
+            raise ConfigurationError(f'{settings[name].variable} is "{value:g}", but it must be {allowed}.')
+    if configuration.processes > 1 and configuration.redis_url is None and "REDIS_URL" not in supplied_later:
+        raise ConfigurationError(
+            f'WILLOW_PROCESSES is "{configuration.processes}", but more than one process needs REDIS_URL.'
+        )

@@ -1,0 +1,93 @@
+"""The project's Python environment in `.venv`: made on first use, renewed when its requirements change."""
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from willow_site.configuration import PROJECT_FOLDER
+from willow_site.file_locks import exclusive_lock
+from willow_site.launcher.errors import LauncherError
+
+ENVIRONMENT = PROJECT_FOLDER / ".venv"
+PYTHON = ENVIRONMENT / "bin" / "python"
+
+
+def enter_environment(requirements: Iterable[str], arguments: list[str]) -> None:
+    """Make sure that the environment has what the files list, and go on in its Python."""
+    missing = [file for file in requirements if not _is_installed(file)]
+    if missing:
+        _install(missing)
+    if Path(sys.prefix) != ENVIRONMENT:
+        os.execv(PYTHON, [str(PYTHON), str(PROJECT_FOLDER / "willow"), *arguments])
+
+
+def _install(files: list[str]) -> None:
+    try:
+        # Any file that is there before the environment will do.
+        with exclusive_lock(PROJECT_FOLDER / files[0]):
+            if not _has_working_pip():
+                _make_environment()
+            for file in files:
+                if not _is_installed(file):
+                    _install_file(file)
+    except PermissionError as error:
+        raise LauncherError(
+            f"Willow cannot write {error.filename}; start it as the owner of the folder."
+        ) from None
+
+
+def _stamp(file: str) -> Path:
+    """A file in the environment whose name says what exactly was installed."""
+    digest = hashlib.sha256((PROJECT_FOLDER / file).read_bytes()).hexdigest()
+    return ENVIRONMENT / f"{file}.{digest[:16]}.installed"
+
+
+def _is_installed(file: str) -> bool:
+    return PYTHON.exists() and _stamp(file).exists()
+
+
+def _has_working_pip() -> bool:
+    if not PYTHON.exists():
+        return False
+    return (
+        subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
+    )
+
+
+def _make_environment() -> None:
+    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
+        raise LauncherError(
+            f"{sys.executable} cannot make a virtual environment; on Debian and Ubuntu install python3-venv."
+        )
+    print("Making a Python environment in .venv (only the first time).", flush=True)
+    _run_or_raise(
+        [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "The Python environment was not made"
+    )
+
+
+def _install_file(file: str) -> None:
+    print(f"Installing the packages of {file} (only when it has changed).", flush=True)
+    pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    _run_or_raise([*pip, "-r", str(PROJECT_FOLDER / file)], f"The packages of {file} were not installed")
+    for outdated in ENVIRONMENT.glob(f"{file}.*.installed"):
+        outdated.unlink()
+    _stamp(file).touch()
+
+
+def _run_or_raise(command: list[str], failure: str) -> None:
+    """Run the command, telling which packages it is at; on failure show all it said."""
+    said: list[str] = []
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT_FOLDER
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith(("Collecting ", "Installing ")):
+                print(f"  {line.strip()[:100]}", flush=True)
+    if process.returncode != 0:
+        raise LauncherError(f"{failure}:\n{''.join(said[-20:])}")

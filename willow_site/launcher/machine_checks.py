@@ -1,0 +1,98 @@
+"""What `./willow doctor` asks of the machine."""
+
+import os
+import platform
+import re
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+from willow_site.launcher.findings import Finding, Patient, good, note, wrong
+from willow_site.listening import PortTakenError, bound_socket
+
+LEAST_FREE_BYTES = 1024**3
+COMFORTABLE_FREE_BYTES = 5 * 1024**3
+COMFORTABLE_OPEN_FILES = 4096  # a connection of a client is an open file
+OLDEST_JAVA = 17
+
+
+def python_version(patient: Patient) -> Finding:
+    return good(f"Python {platform.python_version()}.")
+
+
+def home_folder(patient: Patient) -> Finding:
+    folder = patient.home.folder
+    nearest = _nearest_existing(folder)
+    if os.access(nearest, os.W_OK | os.X_OK):
+        return good(f"The home {folder} can be written.")
+    return wrong(f"The home {folder} cannot be written by this user.", "Choose another one with --home.")
+
+
+def disk_space(patient: Patient) -> Finding:
+    folder = _nearest_existing(patient.home.folder)
+    free = shutil.disk_usage(folder).free
+    what = f"{free / 1024**3:.1f} GiB are free on the disk of {folder}."
+    if free < LEAST_FREE_BYTES:
+        return wrong(what, "Free some space: PostgreSQL stops when its disk is full.")
+    if free < COMFORTABLE_FREE_BYTES:
+        return note(what, "Watch it: the journal and the write-ahead log need room to grow.")
+    return good(what)
+
+
+def port(patient: Patient) -> Finding:
+    configuration = patient.configuration
+    holder = patient.home.holder()
+    if holder and holder.port == configuration.port:
+        return good(f"Port {configuration.port} is served by this home's Willow (process {holder.pid}).")
+    try:
+        bound_socket(configuration.bind, configuration.port, shared=False).close()
+    except PortTakenError as error:
+        return wrong(str(error), "Stop the other program or choose another port.")
+    return good(f"Port {configuration.port} on {configuration.bind} is free.")
+
+
+def open_files(patient: Patient) -> Finding:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    what = f"A process may open {limit} files, which is also the bound on its connections."
+    if limit < COMFORTABLE_OPEN_FILES:
+        return note(what, "Raise it with `ulimit -n 65536` before the start.")
+    return good(what)
+
+
+def clock(patient: Patient) -> Finding:
+    timedatectl = shutil.which("timedatectl")
+    command = [timedatectl or "timedatectl", "show", "--property=NTPSynchronized", "--value"]
+    answer = (
+        subprocess.run(command, capture_output=True, text=True, check=False).stdout if timedatectl else ""
+    )
+    if answer.strip() == "yes":
+        return good("The clock is kept by a time server.")
+    if answer.strip() == "no":
+        return note(
+            "The clock is not kept by a time server.",
+            f"Run one: workers whose clock is off by {patient.configuration.max_clock_skew:g} s are refused.",
+        )
+    return note(
+        "Whether a time server keeps the clock cannot be seen here.", "Compare it with another machine."
+    )
+
+
+def java(patient: Patient) -> Finding:
+    home = patient.environ.get("JAVA_HOME")
+    program = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    remedy = f"Only the data pipeline needs it: install OpenJDK {OLDEST_JAVA} or newer."
+    if program is None:
+        return note("There is no Java.", remedy)
+    said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', said)
+    if version is None or int(version.group(1)) < OLDEST_JAVA:
+        return note(f"{program} is older than Java {OLDEST_JAVA}.", remedy)
+    return good(f"Java {version.group(1)} for the data pipeline.")
+
+
+def _nearest_existing(folder: Path) -> Path:
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
+MACHINE_CHECKS = (python_version, home_folder, disk_space, port, open_files, clock, java)

@@ -1,0 +1,65 @@
+"""The launcher's commands, and the way to each: the right Python environment, then the command's own file.
+
+The launcher uses the standard library only, so it starts at once and on a machine that has nothing yet.
+"""
+
+import importlib
+import sys
+from dataclasses import dataclass
+
+from willow_site.embedded.errors import EmbeddedServerError
+from willow_site.launcher.environment import enter_environment
+from willow_site.launcher.errors import LauncherError
+from willow_site.listening import PortTakenError
+from willow_site.setting_declaration import ConfigurationError
+
+BROKER = ("requirements-broker.txt",)
+DEVELOPMENT = ("requirements-broker.txt", "requirements-dev.txt")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command lives in the file of its name in this folder, as the function `run`."""
+
+    name: str
+    about: str
+    requirements: tuple[str, ...] = BROKER
+
+
+COMMANDS = (
+    Command("up", "runs Willow in the foreground with all it needs, until Ctrl-C"),
+    Command("status", "tells what runs where"),
+    Command("doctor", "tells what is wrong with this machine or configuration, and the remedy"),
+    Command("manage", "runs a Django management command against the same home"),
+    Command("test", "runs the tests with servers of their own; arguments go to pytest", DEVELOPMENT),
+    Command("lint", "checks style, types and the direction of imports", DEVELOPMENT),
+    Command("bench", "measures Willow on this machine; arguments go to the benchmarks", DEVELOPMENT),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command that the arguments begin with, and return its exit code."""
+    command = next((command for command in COMMANDS if arguments[:1] == [command.name]), None)
+    if command is None:
+        return _explain(arguments)
+    try:
+        enter_environment(command.requirements, arguments)
+        module = importlib.import_module(f"willow_site.launcher.{command.name}")
+        return int(module.run(arguments[1:]))
+    except ConfigurationError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (LauncherError, EmbeddedServerError, PortTakenError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130  # as shells report a program that Ctrl-C ended
+
+
+def _explain(arguments: list[str]) -> int:
+    asked = arguments[:1] in ([], ["help"], ["-h"], ["--help"])
+    lines = [f"  ./willow {command.name:8} {command.about}" for command in COMMANDS]
+    if not asked:
+        lines.insert(0, f"Willow has no command {arguments[0]}. These are its commands:")
+    print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
+    return 0 if asked else 2

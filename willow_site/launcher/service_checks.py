@@ -1,0 +1,122 @@
+"""What `./willow doctor` asks of the configuration and of the servers behind it."""
+
+import ipaddress
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from willow_site.configuration import PROJECT_FOLDER
+from willow_site.launcher.findings import Finding, Patient, good, note, wrong
+
+if TYPE_CHECKING:
+    import psycopg
+
+OLDEST_POSTGRES = 140_000  # as server_version_num has it
+LARGEST_CLOCK_DIFFERENCE = 2.0  # seconds
+CONSOLE_CONNECTIONS = 10  # of each process, as the settings have it
+CONNECT_SECONDS = 5
+REDIS_PORT = 6379
+
+
+def exposure(patient: Patient) -> Finding:
+    """Settings that are each allowed but together open the broker to strangers."""
+    configuration = patient.configuration
+    if ipaddress.ip_address(configuration.bind).is_loopback:
+        return good("The broker listens on this machine only.")
+    if configuration.debug:
+        return wrong("WILLOW_DEBUG is on and the broker is reachable from outside.", "Turn it off.")
+    if configuration.anonymous == "all":
+        return note("Whoever reaches the port may use the broker without a key.", "Set WILLOW_ANONYMOUS.")
+    return good("Callers from other machines need a key.")
+
+
+def redis(patient: Patient) -> Finding:
+    url = patient.configuration.redis_url
+    if url is None:
+        return good("No Redis is configured; one process needs none, and for several a Valkey is embedded.")
+    parts = urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname, parts.port or REDIS_PORT), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        return wrong(
+            f"Redis at {parts.hostname} cannot be reached: {error}.", "Check REDIS_URL and the server."
+        )
+    return good(f"Redis at {parts.hostname} can be reached.")
+
+
+def database(patient: Patient) -> list[Finding]:
+    """Ask the database; `patient.environ` leads to it."""
+    import psycopg  # here, because only this check needs it and it takes its time to load
+
+    try:
+        connection = psycopg.connect(patient.environ["DATABASE_URL"], connect_timeout=CONNECT_SECONDS)
+    except psycopg.OperationalError as error:
+        reason = str(error).strip().splitlines()[-1]
+        return [wrong(f"The database cannot be reached: {reason}", "Check DATABASE_URL and the server.")]
+    with connection:
+        return [
+            _version(connection),
+            _durability(connection),
+            _clock_difference(connection),
+            _connection_limit(connection, patient),
+            _migrations(patient),
+        ]
+
+
+def _shown(connection: "psycopg.Connection[Any]", query: str) -> Any:
+    row = connection.execute(query.encode()).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def _version(connection: "psycopg.Connection[Any]") -> Finding:
+    version = connection.info.server_version
+    what = f"PostgreSQL {version // 10000}."
+    if version < OLDEST_POSTGRES:
+        return wrong(what, f"Willow needs PostgreSQL {OLDEST_POSTGRES // 10000} or newer.")
+    return good(what)
+
+
+def _durability(connection: "psycopg.Connection[Any]") -> Finding:
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
+        value = _shown(connection, f"SHOW {name}")
+        if value == "off":
+            return wrong(f"The database has {name} off: a crash can lose messages.", f"Turn {name} on.")
+    return good("The database writes to disk before it says so.")
+
+
+def _clock_difference(connection: "psycopg.Connection[Any]") -> Finding:
+    difference = abs(float(_shown(connection, "SELECT extract(epoch FROM clock_timestamp())")) - time.time())
+    if difference > LARGEST_CLOCK_DIFFERENCE:
+        return note(
+            f"The clocks of the database and of this machine differ by {difference:.1f} s.",
+            "Keep both by a time server.",
+        )
+    return good("The clocks of the database and of this machine agree.")
+
+
+def _connection_limit(connection: "psycopg.Connection[Any]", patient: Patient) -> Finding:
+    configuration = patient.configuration
+    allowed = int(_shown(connection, "SHOW max_connections"))
+    needed = configuration.processes * (configuration.database_pool + CONSOLE_CONNECTIONS)
+    what = f"The database allows {allowed} connections; this node may open {needed}."
+    return (
+        good(what)
+        if needed < allowed
+        else wrong(what, "Raise max_connections or lower WILLOW_DATABASE_POOL.")
+    )
+
+
+def _migrations(patient: Patient) -> Finding:
+    check = [sys.executable, str(PROJECT_FOLDER / "manage.py"), "migrate", "--check"]
+    answer = subprocess.run(
+        check, env=dict(patient.environ), cwd=PROJECT_FOLDER, capture_output=True, check=False
+    )
+    if answer.returncode == 0:
+        return good("The database schema is up to date.")
+    return note(
+        "The database schema is not up to date.", "`./willow up` or `./willow manage migrate` does it."
+    )

@@ -1,0 +1,47 @@
+"""`manage.py prepare`: what has to be done before a node serves. `./willow up` runs it at each start."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import connection
+
+ADMIN_NAME = "admin"
+GENERATED_PASSWORD_BYTES = 12
+PREPARE_LOCK = 7_305_102_941  # any number that no other advisory lock of Willow uses
+
+
+class Command(BaseCommand):
+    help = "Brings the database up to date, collects static files and makes the first user of the console."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with one_node_at_a_time():
+            call_command("migrate", interactive=False, verbosity=0)
+            self._make_first_user()
+        call_command("collectstatic", interactive=False, verbosity=0)
+
+    def _make_first_user(self) -> None:
+        users = get_user_model().objects
+        if users.exists():
+            return
+        given = settings.WILLOW.admin_password
+        password = given or secrets.token_urlsafe(GENERATED_PASSWORD_BYTES)
+        users.create_superuser(ADMIN_NAME, password=password)
+        shown = "from WILLOW_ADMIN_PASSWORD" if given else f"{password} (shown only this once)"
+        self.stdout.write(f"The console's first user is {ADMIN_NAME}, password {shown}.")
+
+
+@contextmanager
+def one_node_at_a_time() -> Iterator[None]:
+    """Several nodes may start at once on one database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [PREPARE_LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [PREPARE_LOCK])

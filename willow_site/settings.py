@@ -1,0 +1,139 @@
+"""Django's settings, built from the checked configuration.
+
+Code that needs a setting of Willow reads `settings.WILLOW`, never the environment.
+"""
+
+import os
+import sys
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
+from willow_site.setting_declaration import ConfigurationError
+
+try:
+    WILLOW: Configuration = load_configuration(os.environ)
+except ConfigurationError as error:
+    # Whoever starts Willow needs the sentence, not a traceback.
+    print(error, file=sys.stderr)
+    raise SystemExit(2) from None
+
+SECRET_KEY = WILLOW.secret_key
+DEBUG = WILLOW.debug
+ALLOWED_HOSTS = list(WILLOW.allowed_hosts)
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "queues",
+    "clients",
+    "delivery",
+    "willow_site",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "willow_site.urls"
+ASGI_APPLICATION = "willow_site.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [PROJECT_FOLDER / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+
+def _database(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.removeprefix("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        # Under ASGI each request has a thread of its own, so a connection kept per thread would never be
+        # used again: a pool keeps them instead. Console and REST only; messages have their own connections.
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {**options, "pool": {"min_size": 0, "max_size": 10, "timeout": 10}},
+    }
+
+
+DATABASES = {"default": _database(WILLOW.database_url)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+
+def _channel_layer(redis_url: str | None) -> dict[str, Any]:
+    if redis_url is None:
+        # The default capacity of 100 drops wake-ups of a busy process.
+        return {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 100_000}}
+    # Five times as fast as the list based layer, and it knows no capacity over which it drops messages.
+    return {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [redis_url]}}
+
+
+CHANNEL_LAYERS = {"default": _channel_layer(WILLOW.redis_url)}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = WILLOW.home / "static"
+
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Willow",
+    "DESCRIPTION": "Status and operation of a Willow message broker.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": WILLOW.log_level.upper()},
+    "loggers": {
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # Daphne logs each frame and Twisted each endpoint: only of use when debugging the server itself.
+        "daphne": {"level": "WARNING"},
+        "twisted": {"level": "WARNING"},
+    },
+}
