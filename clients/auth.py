@@ -2,6 +2,7 @@
 
 import hashlib
 import ipaddress
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -36,9 +37,18 @@ def _is_loopback(address: str) -> bool:
     return (mapped or parsed).is_loopback
 
 
+def came_through_proxy(forwarded: bool) -> bool:
+    """Whether a forwarded caller's real address is unknown: it is known where the proxy is a trusted one."""
+    return forwarded and not settings.WILLOW.trusted_proxies
+
+
 async def principal_of_key(connection: AsyncConnection[Any], key: str) -> Principal | None:
     cursor = await connection.execute(statement("find_key"), {"digest": key_digest(key)})
-    rows = await cursor.fetchall()
+    return principal_from_rows(await cursor.fetchall())
+
+
+def principal_from_rows(rows: Sequence[Any]) -> Principal | None:
+    """The principal that find_key.sql found: a row for each grant, or one without a pattern."""
     if not rows:
         return None
     key_id, client_id, client_name, _, _ = rows[0]

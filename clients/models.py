@@ -2,7 +2,7 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.db.models.functions import Now
 
 
@@ -77,6 +77,9 @@ class Node(models.Model):
     heartbeat_at = models.DateTimeField(db_default=Now())
     draining = models.BooleanField(db_default=False)
     sockets = models.IntegerField(db_default=0)
+    readers = models.JSONField(
+        db_default=Value({}, models.JSONField()), help_text="By queue number: sessions that wait for or hold its messages."
+    )
 
     def __str__(self) -> str:
         return self.name

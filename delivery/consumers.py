@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 from channels.consumer import AsyncConsumer
 from django.conf import settings
 
-from clients.auth import anonymous_principal, principal_of_key
+from clients.auth import anonymous_principal, came_through_proxy, principal_of_key
 from clients.principal import Principal
 from delivery import node as this_node
 from delivery.lanes import on_desk
@@ -58,8 +58,7 @@ class Handshake:
 
     @property
     def came_through_proxy(self) -> bool:
-        forwarded = "x-forwarded-for" in self._headers or "forwarded" in self._headers
-        return forwarded and not settings.WILLOW.trusted_proxies
+        return came_through_proxy("x-forwarded-for" in self._headers or "forwarded" in self._headers)
 
     def hold_seconds(self) -> float:
         given = self._argument("hold")

@@ -1,6 +1,6 @@
 """How claims end: finished, failed, timed out. What ran out of attempts is buried in its dead letter queue."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,17 +97,12 @@ class Endings:
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
         async with connection.transaction():
-            rows = await self.fail(connection, requests)
-            exhausted = [row for row in rows if row.exhausted]
-            buried = await self.bury(connection, [(row, requests[row.place - 1]) for row in exhausted])
-        for row in rows:
-            if not row.exhausted:
-                self._notices.tell(row, "retry")
-                self._became_ready(row.queue_id, row.delay)
-        self.announce(buried)
-        await self._answer(connection, requests, {row.place for row in rows})
+            failures = await self.fail(connection, requests)
+        self.announce(failures)
+        await self._answer(connection, requests, {row.place for row in failures.rows})
 
-    async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> list[Any]:
+    async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> "Failures":
+        """In the caller's transaction: back to the queue with what has attempts left, and bury the rest."""
         columns = _id_columns(requests) | {
             "client": TextColumn([request.client for request in requests]),
             "reason": TextColumn([request.reason for request in requests]),
@@ -116,7 +111,9 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        return await _fetch(connection, "retry", columns)
+        rows = await _fetch(connection, "retry", columns)
+        buried = await self.bury(connection, [(row, requests[row.place - 1]) for row in rows if row.exhausted])
+        return Failures(rows, buried)
 
     async def bury(self, connection: AsyncConnection[Any], dying: Sequence[tuple[Any, Any]]) -> list["Buried"]:
         """Move messages, locked by the caller's transaction, to their dead letter queues.
@@ -157,9 +154,13 @@ class Endings:
         }
         await connection.execute(statement("mark_dead"), columns)
 
-    def announce(self, buried: Iterable["Buried"]) -> None:
-        """After the commit: tell the posters, and whoever waits at the dead letter queues."""
-        for one in buried:
+    def announce(self, failures: "Failures") -> None:
+        """After the commit: tell the posters, and whoever waits for what came back or was buried."""
+        for row in failures.rows:
+            if not row.exhausted:
+                self._notices.tell(row, "retry")
+                self._became_ready(row.queue_id, row.delay)
+        for one in failures.buried:
             self._notices.tell(one.row, "drop")
             self._became_ready(one.copy.queue.id, 0.0)
 
@@ -184,6 +185,14 @@ class Buried:
         self.row = row
         command = Post(queues=(grave.name,), message=row.body, priority=row.priority)
         self.copy = PostRequest(NobodyPosts(), command, [grave]).copies[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """What became of claims that failed."""
+
+    rows: list[Any]
+    buried: list[Buried]
 
 
 async def _fetch(connection: AsyncConnection[Any], name: str, parameters: dict[str, Any]) -> list[Any]:

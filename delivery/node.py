@@ -4,11 +4,13 @@ import asyncio
 import logging
 import secrets
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
+from psycopg.types.json import Jsonb
 
 from clients.statements import statement as client_statement
 from delivery.directory import Directory
@@ -159,13 +161,26 @@ class Node:
             await asyncio.sleep(seconds)
 
     async def _beat(self) -> None:
-        parameters = {"node": self.id, "sockets": len(self.sessions), "draining": self.draining}
+        parameters = {
+            "node": self.id,
+            "sockets": len(self.sessions),
+            "draining": self.draining,
+            "readers": Jsonb(self._readers()),
+        }
         if await self._one_row("beat", parameters) is None:
             logger.error("This node's row is gone from the database; its clients must connect again.")
         silent = time.monotonic() - self._last_beat
         self._last_beat = time.monotonic()
         if silent > settings.WILLOW.node_lapse:
             await on_desk(self.desk, self._reclaim_sessions)
+
+    def _readers(self) -> dict[int, int]:
+        """By queue: how many sessions wait for its messages or hold some."""
+        readers: dict[int, set[int]] = defaultdict(set)
+        for session in self.sessions.values():
+            for queue_id in session.reads():
+                readers[queue_id].add(session.session_id)
+        return {queue_id: len(sessions) for queue_id, sessions in readers.items()}
 
     async def _reclaim_sessions(self, connection: AsyncConnection[Any]) -> None:
         """The others may have taken this node for dead; its sessions are still here."""

@@ -36,7 +36,7 @@ class Notices:
     """The notices of one node. `listener_of` finds a session of this node by its number."""
 
     def __init__(
-        self, *, node_id: int, listener_of: Callable[[int | None], Listener | None], queue_name: Callable[[int], str]
+        self, *, node_id: int | None, listener_of: Callable[[int | None], Listener | None], queue_name: Callable[[int], str]
     ) -> None:
         self._node_id = node_id
         self._listener_of = listener_of

@@ -65,6 +65,11 @@ class Session:
     def client_name(self) -> str | None:
         return self.principal.client_name
 
+    def reads(self) -> set[int]:
+        """The queues whose messages this session waits for or holds."""
+        waited_for = {queue.id for demand in self._demands for queue in demand.queues}
+        return waited_for | {queue_id for queue_id, _ in self.claims}
+
     def handle(self, commands: Iterable[Command | FrameError]) -> None:
         for command in commands:
             if isinstance(command, FrameError):

@@ -178,7 +178,7 @@ class Configuration:
     retry_delay: float = setting(
         "WILLOW_RETRY_DELAY",
         SECONDS,
-        "1",
+        "0",
         "How long a message waits after its first failed attempt.",
         unit="seconds",
     )

@@ -28,6 +28,10 @@ class UsersLock:
         self._file = file
         self._descriptor: int | None = None
 
+    @property
+    def joined(self) -> bool:
+        return self._descriptor is not None
+
     def join(self) -> None:
         if self._descriptor is None:
             self._descriptor = open_lock(self._file)

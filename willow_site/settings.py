@@ -79,11 +79,10 @@ def _database(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": options.pop("host", parts.hostname or ""),
         "PORT": str(parts.port or ""),
-        # Under ASGI each request has a thread of its own, so a connection kept per thread would never be
-        # used again: a pool keeps them instead. Console and REST only; messages have their own connections.
+        # For the console and REST; messages have connections of their own. Under ASGI each request runs in
+        # a thread of its own, so a connection kept per thread would never be used again.
         "CONN_MAX_AGE": 0,
-        "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**options, "pool": {"min_size": 0, "max_size": 10, "timeout": 10}},
+        "OPTIONS": options,
     }
 
 

@@ -3,6 +3,9 @@
 from django.contrib import admin
 from django.urls import path
 
+from delivery.apis import QueueStatusApi
+
 urlpatterns = [
+    path("status/<path:queue_name>", QueueStatusApi.as_view()),
     path("admin/", admin.site.urls),
 ]

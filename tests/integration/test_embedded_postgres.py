@@ -1,9 +1,9 @@
 """The embedded PostgreSQL: one server per folder, whoever starts it and whatever was killed."""
 
-import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +13,12 @@ import pytest
 
 from tests.integration.launched_willow import PATIENCE, kill
 from willow_site.configuration import PROJECT_FOLDER
+from willow_site.embedded.account import account_of
 from willow_site.embedded.postgres import PostgresServer, throwaway_postgres
+from willow_site.processes import wait_until
 
 STARTERS = 4
+SESSION_REMAINS = "pre-existing shared memory block"
 
 
 @pytest.fixture
@@ -106,8 +109,29 @@ def test_a_stale_file_that_names_a_stranger_is_no_obstacle(server: PostgresServe
     pid_file = server.data / "postmaster.pid"
     lines = pid_file.read_text().splitlines()
     kill(process_of(server))
-    pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))
-    assert answer(server.start()) == 1
+    # Of the same account, since PostgreSQL looks past processes of others.
+    owner = account_of(server.data.stat().st_uid)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, **owner.popen_arguments()) as stranger:
+        pid_file.write_text("\n".join([str(stranger.pid), *lines[1:]]) + "\n")
+        assert answer(server.start()) == 1
+        assert stranger.poll() is None
+
+
+def test_no_second_server_runs_beside_the_remains_of_a_killed_one(server: PostgresServer) -> None:
+    """A session that outlives its killed server holds the next start up until it has ended."""
+    with psycopg.connect(server.url) as connection:
+        session = psutil.Process(connection.info.backend_pid)
+        session.suspend()
+        kill(process_of(server))
+        # Not ending with its starter, which here is only a thread.
+        successor = PostgresServer(server.folder, ends_with_starter=False)
+        starter = threading.Thread(target=successor.start)
+        starter.start()
+        assert wait_until(lambda: SESSION_REMAINS in server.log_file.read_text(), PATIENCE)
+        session.kill()
+        starter.join(PATIENCE)
+    assert answer(successor.url) == 1
+    successor.stop()
 
 
 def test_an_interrupted_first_start_is_made_good(home: Path) -> None:

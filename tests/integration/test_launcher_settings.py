@@ -70,9 +70,10 @@ def test_an_unknown_command_lists_the_known_ones() -> None:
     assert answer.stderr.startswith("Willow has no command upp. These are its commands:\n  ./willow up ")
 
 
-def test_an_unreachable_database_is_named(home: Path, port: int) -> None:
-    answer = run_willow(
-        "doctor", "--home", str(home), DATABASE_URL=f"postgresql://willow@127.0.0.1:{port}/willow"
-    )
+@pytest.mark.parametrize("command", ["up", "doctor"])
+def test_an_unreachable_database_is_named(home: Path, port: int, command: str) -> None:
+    nothing_there = f"postgresql://willow@127.0.0.1:{port}/willow"
+    answer = run_willow(command, "--home", str(home), DATABASE_URL=nothing_there)
     assert answer.returncode == 1
-    assert "WRONG  The database cannot be reached: " in answer.stdout
+    assert "The database cannot be reached: " in answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stderr

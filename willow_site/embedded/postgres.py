@@ -64,6 +64,10 @@ class PostgresServer(EmbeddedServer):
     def data(self) -> Path:
         return data_folder(self.folder, service_account())
 
+    @property
+    def _pid_file(self) -> Path:
+        return self.data / "postmaster.pid"
+
     def running_process(self) -> ProcessIdentity | None:
         lines = self._pid_file_lines()
         process = ProcessIdentity.of(int(lines[0])) if lines else None
@@ -83,7 +87,7 @@ class PostgresServer(EmbeddedServer):
 
     def _pid_file_lines(self) -> list[str]:
         try:
-            return (self.data / "postmaster.pid").read_text().splitlines()
+            return self._pid_file.read_text().splitlines()
         except (FileNotFoundError, PermissionError):
             return []
 
@@ -130,9 +134,18 @@ class PostgresServer(EmbeddedServer):
     def _prepare(self) -> None:
         if not self.data.exists():
             self._initialise()
-        if self.running_process() is None:
-            # PostgreSQL leaves the file alone if its number is taken, even by a stranger.
-            (self.data / "postmaster.pid").unlink(missing_ok=True)
+        self._disown_stranger()
+
+    def _disown_stranger(self) -> None:
+        """Let the server start although the number in the file of a killed one belongs to a stranger by now.
+
+        PostgreSQL ignores the number of its own parent. The rest of the file must stay: by it PostgreSQL
+        notices sessions of the killed server that still use the data.
+        """
+        lines = self._pid_file_lines()
+        if lines and ProcessIdentity.of(int(lines[0])) and self.running_process() is None:
+            lines[0] = str(os.getpid())
+            self._pid_file.write_text("\n".join(lines) + "\n")
 
     def _initialise(self) -> None:
         """Make the data aside and then give them their name, so that a crash leaves none or all."""

@@ -69,6 +69,10 @@ class EmbeddedServer(ABC):
     def _check_failed_start(self, log: str) -> None:
         """Raise EmbeddedServerError unless another try can help."""
 
+    @abstractmethod
+    def _remember(self, pid: int) -> None:
+        """Note the new process where `running_process` looks for it, unless the server does so itself."""
+
     @property
     def port(self) -> int:
         return int(self._port_file.read_text())
@@ -88,6 +92,8 @@ class EmbeddedServer(ABC):
 
     def stop(self) -> None:
         """Leave the server, and end it if nobody else uses it."""
+        if not self._users.joined:
+            return
         with exclusive_lock(self._start_lock):
             process = self.running_process() if self._users.leave() else None
             if process:
@@ -135,10 +141,6 @@ class EmbeddedServer(ABC):
         with self._child.stdin as standard_input:
             standard_input.write(self._standard_input(port))
         return log_begins
-
-    @abstractmethod
-    def _remember(self, pid: int) -> None:
-        """Note the new process where `running_process` looks for it, unless the server does so itself."""
 
     def _limit_log(self) -> None:
         if self.log_file.exists() and self.log_file.stat().st_size > LOG_LIMIT:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 OLDEST_POSTGRES = 140_000  # as server_version_num has it
 LARGEST_CLOCK_DIFFERENCE = 2.0  # seconds
-CONSOLE_CONNECTIONS = 10  # of each process, as the settings have it
+CONSOLE_CONNECTIONS = 10  # of each process: as many requests of the console and of REST at the same time
 CONNECT_SECONDS = 5
 REDIS_PORT = 6379
 

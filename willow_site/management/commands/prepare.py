@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
-from django.db import connection
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, connection
 
 ADMIN_NAME = "admin"
 GENERATED_PASSWORD_BYTES = 12
@@ -20,6 +20,11 @@ class Command(BaseCommand):
     help = "Brings the database up to date, collects static files and makes the first user of the console."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            connection.ensure_connection()
+        except OperationalError as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise CommandError(f"The database cannot be reached: {reason}") from None
         with one_node_at_a_time():
             call_command("migrate", interactive=False, verbosity=0)
             self._make_first_user()

@@ -1,0 +1,55 @@
+"""Claims whose time ran out, and those of clients that did not come back."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from psycopg.rows import namedtuple_row
+
+from clients.statements import statement as client_statement
+from delivery.endings import FailRequest
+from delivery.protocol.errors import WillowError
+from delivery.reaper.duty import LIMIT, Tools
+from delivery.states import Reason
+from delivery.statements import statement
+
+
+async def fail_expired_claims(tools: Tools, now: datetime | None) -> int:
+    parameters = {"now": now, "limit": LIMIT, "lapse": settings.WILLOW.node_lapse}
+    async with tools.connection.transaction(), tools.connection.cursor(row_factory=namedtuple_row) as cursor:
+        await cursor.execute(statement("expired_claims"), parameters)
+        claims = [_failing(row, row.holder, row.client, Reason.TIMEOUT) for row in await cursor.fetchall()]
+        failures = await tools.endings.fail(tools.connection, claims)
+    tools.endings.announce(failures)
+    return len(claims)
+
+
+async def end_overdue_holds(tools: Tools, now: datetime | None) -> int:
+    async with tools.connection.transaction(), tools.connection.cursor(row_factory=namedtuple_row) as cursor:
+        await cursor.execute(client_statement("overdue_sessions"), {"now": now, "limit": LIMIT})
+        sessions = await cursor.fetchall()
+        claims = []
+        for session in sessions:
+            await cursor.execute(statement("held_by"), {"holder": session.id})
+            held = await cursor.fetchall()
+            claims += [_failing(row, session.id, session.client, Reason.DISCONNECTED) for row in held]
+        failures = await tools.endings.fail(tools.connection, claims)
+        await cursor.execute(client_statement("end_overdue"), {"session": [session.id for session in sessions]})
+    tools.endings.announce(failures)
+    return len(sessions)
+
+
+def _failing(row: Any, holder: int, client: str | None, reason: Reason) -> FailRequest:
+    return FailRequest(
+        queue_id=row.queue_id,
+        sequence=row.sequence,
+        index=row.index,
+        holder=holder,
+        client=client,
+        reason=reason.value,
+        answer=_nobody_waits,
+    )
+
+
+def _nobody_waits(error: WillowError | None) -> None:
+    """A claim that ended otherwise in the meantime needs no failing."""

@@ -1,0 +1,33 @@
+"""What every duty of the reaper is: one bounded piece of work that any number of reapers may do at once."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from delivery.endings import Endings
+
+LIMIT = 500  # rows in one statement, so that none holds its locks for long
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What duties work with."""
+
+    connection: AsyncConnection[Any]
+    endings: Endings
+    became_ready: Callable[[int, int], None]
+
+
+RunOnce = Callable[[Tools, datetime | None], Awaitable[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """`run_once(tools, now)` does some of the work and says how much; `every` seconds it is due again."""
+
+    name: str
+    run_once: RunOnce
+    every: float = 0.0

@@ -1,0 +1,35 @@
+"""Lists that only ever grow unless somebody cuts them: free IDs, dedupe texts, notices that nobody came for."""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from delivery.reaper.duty import LIMIT, Tools
+from delivery.statements import statement
+
+CROWDED_ROWS = 64  # rows of free IDs of one queue above which they are merged
+
+
+async def compact_sequences(tools: Tools, now: datetime | None) -> int:
+    parameters = {"rows": CROWDED_ROWS, "limit": LIMIT}
+    row = await (await tools.connection.execute(statement("compact_sequences"), parameters)).fetchone()
+    return row[0] if row else 0
+
+
+async def restart_idle_sequences(tools: Tools, now: datetime | None) -> int:
+    async with tools.connection.transaction():
+        cursor = await tools.connection.execute(statement("idle_queues"), {"limit": LIMIT})
+        idle = [queue_id for (queue_id,) in await cursor.fetchall()]
+        if not idle:
+            return 0
+        row = await (await tools.connection.execute(statement("restart_sequences"), {"queue_id": idle})).fetchone()
+    return row[0] if row else 0
+
+
+async def forget_dedupe_texts(tools: Tools, now: datetime | None) -> int:
+    return (await tools.connection.execute(statement("forget_dedupe"), {"now": now, "limit": LIMIT})).rowcount
+
+
+async def forget_notices(tools: Tools, now: datetime | None) -> int:
+    parameters = {"now": now, "limit": LIMIT, "seconds": settings.WILLOW.session_retention}
+    return (await tools.connection.execute(statement("forget_notices"), parameters)).rowcount

@@ -1,0 +1,33 @@
+"""The journal's days: made ahead, and dropped whole when they are old enough."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from django.conf import settings
+from psycopg import sql
+
+from delivery.reaper.duty import Tools
+from delivery.statements import statement
+
+DAYS_AHEAD = 3
+
+
+async def make_journal_days(tools: Tools, now: datetime | None) -> int:
+    made = 0
+    for ahead in range(DAYS_AHEAD + 1):
+        day = _today(now) + timedelta(days=ahead)
+        row = await (await tools.connection.execute("SELECT willow_journal_make_day(%s)", [day])).fetchone()
+        made += bool(row and row[0])
+    return made
+
+
+async def drop_journal_days(tools: Tools, now: datetime | None) -> int:
+    oldest_kept = _today(now) - timedelta(days=settings.WILLOW.journal_retention_days)
+    rows = await (await tools.connection.execute(statement("journal_days"))).fetchall()
+    past = [partition for partition, day in rows if day < oldest_kept]
+    for partition in past:
+        await tools.connection.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(partition)))
+    return len(past)
+
+
+def _today(now: datetime | None) -> date:
+    return (now or datetime.now(UTC)).date()

@@ -1,0 +1,112 @@
+"""The reaper's loop: one active reaper in the whole cluster, doing each duty when it is due."""
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from psycopg import AsyncConnection
+
+from delivery.database import connect
+from delivery.endings import Endings
+from delivery.hints import Hints
+from delivery.notices import Notices
+from delivery.reaper import claims, housekeeping, journal, messages, nodes
+from delivery.reaper.duty import LIMIT, Duty, Tools
+from delivery.statements import statement
+
+logger = logging.getLogger(__name__)
+
+ONE_ACTIVE_REAPER = 7_719_455_669  # the advisory lock's number: "willow" on a telephone's keys, and 69
+NAME = "reaper"
+
+DUTIES = (
+    Duty("make delayed messages ready", messages.make_delayed_ready),
+    Duty("fail expired claims", claims.fail_expired_claims),
+    Duty("end overdue holds", claims.end_overdue_holds),
+    Duty("bury expired messages", messages.bury_expired_messages),
+    Duty("take over from silent nodes", nodes.take_over_from_silent_nodes),
+    Duty("forget dedupe texts", housekeeping.forget_dedupe_texts, every=5),
+    Duty("compact sequences", housekeeping.compact_sequences, every=2),
+    Duty("restart idle sequences", housekeeping.restart_idle_sequences, every=30),
+    Duty("forget notices", housekeeping.forget_notices, every=60),
+    Duty("forget sessions", nodes.forget_sessions, every=60),
+    Duty("forget nodes", nodes.forget_nodes, every=60),
+    Duty("make journal days", journal.make_journal_days, every=600),
+    Duty("drop journal days", journal.drop_journal_days, every=600),
+)
+
+
+class Reaper:
+    def __init__(self) -> None:
+        self._due: dict[str, float] = {}
+        self.hints = Hints(node_id=0, woken=_ignore, notices_wait=_ignore, queues_changed=_ignore)
+
+    async def run(self) -> None:
+        publisher = asyncio.create_task(self.hints.publish())
+        try:
+            while True:
+                try:
+                    await self._work_while_connected()
+                except psycopg.Error as error:
+                    logger.warning("The reaper lost the database: %s", error)
+                await asyncio.sleep(settings.WILLOW.reaper_seconds)
+        finally:
+            publisher.cancel()
+
+    async def _work_while_connected(self) -> None:
+        connection = await connect(application=f"willow {NAME}")
+        async with connection:
+            while not await _became_active(connection):
+                await asyncio.sleep(settings.WILLOW.reaper_seconds)
+            # After an outage every heartbeat is old: give the nodes time for a new one before judging them.
+            self._due["take over from silent nodes"] = time.monotonic() + settings.WILLOW.node_lapse
+            while True:
+                await self.run_due(self.tools(connection))
+                await asyncio.sleep(settings.WILLOW.reaper_seconds)
+
+    def tools(self, connection: AsyncConnection[Any]) -> Tools:
+        notices = Notices(node_id=None, listener_of=lambda _: None, queue_name=lambda _: "")
+        endings = Endings(node_id=None, node_name=NAME, notices=notices, became_ready=self._came_back)
+        return Tools(connection, endings, self.hints.messages_ready)
+
+    def _came_back(self, queue_id: int, delay: float) -> None:
+        if delay <= 0:
+            self.hints.messages_ready(queue_id, 1)
+        self.hints.notices_left()
+
+    async def run_due(self, tools: Tools) -> None:
+        for duty in DUTIES:
+            if time.monotonic() >= self._due.get(duty.name, 0.0):
+                self._due[duty.name] = time.monotonic() + duty.every
+                await self._run(duty, tools)
+
+    async def _run(self, duty: Duty, tools: Tools) -> None:
+        started = time.monotonic()
+        handled, error = 0, ""
+        try:
+            while True:
+                done = await duty.run_once(tools, None)
+                handled += done
+                if done < LIMIT:
+                    break
+        except psycopg.Error as failure:
+            if tools.connection.closed:
+                raise
+            logger.error("Duty %s failed: %s", duty.name, failure)
+            error = str(failure)
+        await self._record(tools, duty, time.monotonic() - started, handled, error)
+
+    async def _record(self, tools: Tools, duty: Duty, seconds: float, handled: int, error: str) -> None:
+        parameters = {"duty": duty.name, "seconds": seconds, "handled": handled, "error": error}
+        await tools.connection.execute(statement("record_duty"), parameters)
+
+
+async def _became_active(connection: AsyncConnection[Any]) -> bool:
+    row = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", [ONE_ACTIVE_REAPER])).fetchone()
+    return bool(row and row[0])
+
+
+def _ignore(*_: Any) -> None: ...

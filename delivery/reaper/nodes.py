@@ -1,0 +1,34 @@
+"""Nodes that fell silent, and the sessions that they leave behind."""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from clients.statements import statement as client_statement
+from delivery.reaper.duty import LIMIT, Tools
+from delivery.statements import statement
+
+FORGET_NODES_SECONDS = 86_400.0
+
+
+async def take_over_from_silent_nodes(tools: Tools, now: datetime | None) -> int:
+    """Their clients keep their claims, whose time starts again from zero."""
+    async with tools.connection.transaction():
+        parameters = {"now": now, "lapse": settings.WILLOW.node_lapse}
+        cursor = await tools.connection.execute(client_statement("orphan_sessions"), parameters)
+        orphans = [session_id for (session_id,) in await cursor.fetchall()]
+        if orphans:
+            await tools.connection.execute(statement("restart_leases"), {"holder": orphans})
+    return len(orphans)
+
+
+async def forget_nodes(tools: Tools, now: datetime | None) -> int:
+    parameters = {"now": now, "seconds": FORGET_NODES_SECONDS}
+    return (await tools.connection.execute(client_statement("forget_nodes"), parameters)).rowcount
+
+
+async def forget_sessions(tools: Tools, now: datetime | None) -> int:
+    parameters = {"now": now, "limit": LIMIT, "seconds": settings.WILLOW.session_retention}
+    ended = await tools.connection.execute(client_statement("end_orphans"), parameters)
+    forgotten = await tools.connection.execute(client_statement("forget_sessions"), parameters)
+    return ended.rowcount + forgotten.rowcount
