@@ -2,7 +2,7 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import F, Q, Value
 from django.db.models.functions import Now
 
 
@@ -125,7 +125,9 @@ class Subscription(models.Model):
     """A registered client's wish to read, kept so that it can be restored when the client comes back."""
 
     client = models.ForeignKey(Client, on_delete=models.CASCADE, related_name="subscriptions")
-    label = models.DecimalField(max_digits=20, decimal_places=0, help_text="The label its messages carry.")
+    label = models.DecimalField(
+        max_digits=20, decimal_places=0, null=True, help_text="The label that its messages carry."
+    )
     name = models.CharField(max_length=200)
     tags = ArrayField(models.TextField(), default=list)
     match = models.CharField(max_length=10)
@@ -136,7 +138,9 @@ class Subscription(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["client", "label"], name="subscription_label_once_per_client"),
+            models.UniqueConstraint(
+                fields=["client", "label"], nulls_distinct=False, name="subscription_label_once_per_client"
+            ),
             models.CheckConstraint(condition=Q(in_flight__gte=1), name="subscription_in_flight_positive"),
             models.CheckConstraint(
                 condition=Q(match__in=["all", "exact", "strict", "combined", "any"]), name="subscription_match_known"
@@ -146,3 +150,29 @@ class Subscription(models.Model):
 
     def __str__(self) -> str:
         return f"{self.client} reads {self.name} ({self.match} {self.tags})"
+
+
+class Position(models.Model):
+    """How far a registered client has come with one queue.
+
+    Of a stream, everything up to `floor_index` is acknowledged, and of what follows the indexes in `acked_above`.
+    Delivered and not acknowledged is what is still outstanding. Of a work queue only `acked_index` has a meaning: what is
+    outstanding there is what the client's session holds.
+    """
+
+    pk = models.CompositePrimaryKey("client_id", "queue_id")
+    client = models.ForeignKey(Client, on_delete=models.CASCADE, related_name="positions")
+    queue_id = models.BigIntegerField()
+    acked_index = models.BigIntegerField(db_default=0, help_text="Highest index that the client acknowledged.")
+    floor_index = models.BigIntegerField(db_default=0)
+    acked_above = ArrayField(models.BigIntegerField(), db_default=Value([], ArrayField(models.BigIntegerField())))
+    delivered_index = models.BigIntegerField(db_default=0, help_text="Highest index that was sent to the client.")
+    changed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(delivered_index__gte=F("floor_index")), name="position_delivered_above_floor"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.client} in queue {self.queue_id}: acknowledged up to {self.acked_index}"

@@ -7,8 +7,8 @@ of the outermost level keeps the values beside it, and tells which one is at fau
 import re
 from itertools import islice
 
-_STRING = rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)'
 # An unterminated string runs to the end, so that no text makes the search start over at each of its quotes.
+_STRING = rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)'
 _TOKEN = re.compile(_STRING + rb"|[\[\]{},]", re.DOTALL)
 _KEY = re.compile(rb"[ \t\r\n]*(" + _STRING + rb")[ \t\r\n]*:", re.DOTALL)
 

@@ -20,7 +20,7 @@ def refusal_of(error: ValidationError, command: type[Struct], quote: Callable[[s
     if missing := _MISSING_FIELD.match(str(error)):
         return missing_field(missing[1])
     refused = _REFUSED_FIELD.match(str(error))
-    if not refused:
+    if not refused:  # its wording is no contract: what we do not recognise is passed on as it is
         return unreadable_frame(f"{error}.")
     key = refused[1]
     return refused_value(key, _expected(command, key), quote(key))

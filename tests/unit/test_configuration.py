@@ -89,12 +89,17 @@ def test_the_configuration_cannot_be_changed() -> None:
         ),
         ("WILLOW_NODE_LAPSE", "1", "more than WILLOW_NODE_HEARTBEAT"),
         ("WILLOW_MAX_FRAME_BYTES", "1024", "at least WILLOW_MAX_BODY_BYTES"),
-        ("WILLOW_RETRY_DELAY_MAX", "0.5", "at least WILLOW_RETRY_DELAY"),
         ("WILLOW_PROCESS_NUMBER", "1", "less than WILLOW_PROCESSES"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(variable: str, value: str, allowed: str) -> None:
     assert complaint(**{variable: value}) == f'{variable} is "{value}", but it must be {allowed}.'
+
+
+def test_the_longest_wait_is_no_shorter_than_the_first() -> None:
+    assert complaint(WILLOW_RETRY_DELAY="1", WILLOW_RETRY_DELAY_MAX="0.5") == (
+        'WILLOW_RETRY_DELAY_MAX is "0.5", but it must be at least WILLOW_RETRY_DELAY.'
+    )
 
 
 @pytest.mark.parametrize(

@@ -470,3 +470,35 @@ def test_a_batch_is_its_frames_back_to_back():
     assert bincode.encode_batch(frames) == bytes.fromhex(
         "".join(encoded for _, encoded in FRAME_VECTORS.values())
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "stage"),
+    list(enumerate(["ready", "write", "sync", "assign", "finish", "retry", "drop", "keepalive"])),
+)
+def test_the_numbers_of_stages(number, stage):
+    encoded = bincode.encode(Notice(label=0, notice=stage)).hex()
+    assert encoded == f"01000000 0000000000000000 0{number}000000 00 00 00 00 00".replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (0, "NoObject"),
+        (1, "ObjectAlreadyExists"),
+        (2, "PermissionDenied"),
+        (3, "BadRequest"),
+        (4, "TooLarge"),
+        (5, "Overloaded"),
+        (6, "Unavailable"),
+    ],
+)
+def test_the_numbers_of_error_codes(number, code):
+    encoded = bincode.encode(Error(label=None, code=Code(code), key="", message="")).hex()
+    assert encoded == f"04000000 00 0{number}000000 0000000000000000 0000000000000000".replace(" ", "")
+
+
+@pytest.mark.parametrize(("number", "match"), list(enumerate(["all", "exact", "strict", "combined", "any"])))
+def test_the_numbers_of_matches(number, match):
+    encoded = f"01000000 0100000000000000 71 0000000000000000 01 0{number}000000 00 00 0000000000000000"
+    assert bincode.decode(bytes.fromhex(encoded), LIMITS) == [Pop(queue="q", match=match, label=0)]

@@ -5,6 +5,7 @@ import tracemalloc
 
 import pytest
 
+from delivery.protocol import bincode
 from delivery.protocol.bincode import decode
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.frames import Unsubscribe
@@ -198,6 +199,17 @@ def test_a_frame_of_too_many_commands_is_refused_as_a_whole():
     assert len(decode(GOOD * MOST_COMMANDS_PER_FRAME, LIMITS)) == MOST_COMMANDS_PER_FRAME
     [error] = decode(GOOD * (MOST_COMMANDS_PER_FRAME + 1), LIMITS)
     assert (error.code, error.key) == (Code.TOO_LARGE, "10000")
+
+
+def test_reading_stops_at_the_first_command_too_many(monkeypatch):
+    refused = []
+    refusal_of_values = bincode._refusal_of_values
+    monkeypatch.setattr(
+        bincode, "_refusal_of_values", lambda *values: refused.append(1) or refusal_of_values(*values)
+    )
+    bad = encode_command(POP | {"queue": ""})
+    decode(bad * (3 * MOST_COMMANDS_PER_FRAME), LIMITS)
+    assert len(refused) == MOST_COMMANDS_PER_FRAME + 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from delivery.protocol import json_recovery
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.frames import Pop, Unsubscribe
 from delivery.protocol.json import decode
@@ -332,6 +333,11 @@ def test_a_frame_of_too_many_commands_is_refused_as_a_whole(element):
     assert len(commands) == MOST_COMMANDS_PER_FRAME
     error = the_error(b"[" + b",".join([element] * (MOST_COMMANDS_PER_FRAME + 1)) + b"]")
     assert (error.code, error.key) == (Code.TOO_LARGE, "10000")
+
+
+def test_too_many_commands_are_not_looked_at_one_by_one(monkeypatch):
+    monkeypatch.setattr(json_recovery, "_decode_alone", None)
+    assert the_error(b"[" + b"0," * MOST_COMMANDS_PER_FRAME + b"0]").code is Code.TOO_LARGE
 
 
 def test_a_frame_of_commas_is_refused_without_taking_it_apart():
