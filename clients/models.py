@@ -10,7 +10,9 @@ class Client(models.Model):
     """A program that registered under a name, or that owns keys."""
 
     name = models.CharField(max_length=200, unique=True)
-    persistent = models.BooleanField(help_text="Kept for ever; a transient client is removed after the retention period.")
+    persistent = models.BooleanField(
+        help_text="Kept for ever; a transient client is removed after the retention period."
+    )
     defined_at = models.DateTimeField(db_default=Now(), editable=False)
     last_seen_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -78,7 +80,8 @@ class Node(models.Model):
     draining = models.BooleanField(db_default=False)
     sockets = models.IntegerField(db_default=0)
     readers = models.JSONField(
-        db_default=Value({}, models.JSONField()), help_text="By queue number: sessions that wait for or hold its messages."
+        db_default=Value({}, models.JSONField()),
+        help_text="By queue number: sessions that wait for or hold its messages.",
     )
 
     def __str__(self) -> str:
@@ -93,7 +96,9 @@ class Session(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    token = models.CharField(max_length=64, unique=True, help_text="The id in `hello`: unguessable, never shown elsewhere.")
+    token = models.CharField(
+        max_length=64, unique=True, help_text="The id in `hello`: unguessable, never shown elsewhere."
+    )
     node = models.ForeignKey(Node, null=True, on_delete=models.SET_NULL, related_name="sessions")
     client = models.ForeignKey(Client, null=True, on_delete=models.SET_NULL, related_name="sessions")
     key = models.ForeignKey(Key, null=True, on_delete=models.SET_NULL, related_name="sessions")
@@ -109,7 +114,8 @@ class Session(models.Model):
                 fields=["client"], condition=Q(ended_at__isnull=True), name="one_live_session_per_client"
             ),
             models.CheckConstraint(
-                condition=Q(ended_at__isnull=True) | Q(node__isnull=True), name="an_ended_session_is_on_no_node"
+                condition=Q(ended_at__isnull=True) | Q(node__isnull=True),
+                name="an_ended_session_is_on_no_node",
             ),
         ]
         indexes = [
@@ -143,7 +149,8 @@ class Subscription(models.Model):
             ),
             models.CheckConstraint(condition=Q(in_flight__gte=1), name="subscription_in_flight_positive"),
             models.CheckConstraint(
-                condition=Q(match__in=["all", "exact", "strict", "combined", "any"]), name="subscription_match_known"
+                condition=Q(match__in=["all", "exact", "strict", "combined", "any"]),
+                name="subscription_match_known",
             ),
             models.CheckConstraint(condition=Q(sync__in=["ready", "write", "sync"]), name="subscription_sync_known"),
         ]
@@ -171,7 +178,9 @@ class Position(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(delivered_index__gte=F("floor_index")), name="position_delivered_above_floor"),
+            models.CheckConstraint(
+                condition=Q(delivered_index__gte=F("floor_index")), name="position_delivered_above_floor"
+            ),
         ]
 
     def __str__(self) -> str:

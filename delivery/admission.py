@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
+from psycopg.rows import namedtuple_row
 
 from delivery.arrays import BigintColumn, TextColumn
 from delivery.posting import Copy, PostRequest, insert_copies, message_columns, queue_is_gone
@@ -20,7 +21,9 @@ from queues.models import Overflow
 class Admission:
     """One batch on its way into the queues."""
 
-    def __init__(self, connection: AsyncConnection[Any], requests: list[PostRequest], node_id: int, node_name: str) -> None:
+    def __init__(
+        self, connection: AsyncConnection[Any], requests: list[PostRequest], node_id: int, node_name: str
+    ) -> None:
         self.refused: dict[PostRequest, WillowError] = {}
         self.dropped: list[Any] = []
         self._connection = connection
@@ -28,14 +31,16 @@ class Admission:
         self._node_id = node_id
         self._node_name = node_name
         self._queues = {copy.queue.id: copy.queue for request in requests for copy in request.copies}
+        self._arriving = [copy for request in requests for copy in request.copies]  # in the order of their places
         self._followers: dict[Copy, Copy] = {}  # copies that share the message of another copy of this batch
         self._repeats: set[Copy] = set()  # copies whose dedupe text already stands for a message
         self._replacing: set[Copy] = set()  # copies that take the place of a waiting message with their key
 
     async def admit(self) -> None:
         await self._lock_queues()
-        self._collapse_repeats()
+        self._collapse_texts()
         await self._find_dedupe_repeats()
+        self._collapse_keys()
         await self._find_by_key()
         await self._refuse_what_does_not_fit()
         arriving = list(self._copies_to_store())
@@ -47,13 +52,10 @@ class Admission:
         self._answer_followers()
         await self._drop_oldest()
 
-    def _accepted(self) -> Iterator[Copy]:
-        for request in self._requests:
-            if request not in self.refused:
-                yield from request.copies
-
     def _copies_to_store(self) -> Iterator[Copy]:
-        return (copy for copy in self._accepted() if copy not in self._followers and copy not in self._repeats)
+        for copy in self._arriving:
+            if copy.request not in self.refused and copy not in self._followers and copy not in self._repeats:
+                yield copy
 
     async def _lock_queues(self) -> None:
         cursor = await self._connection.execute(statement("lock_queues"), {"queue_id": sorted(self._queues)})
@@ -63,18 +65,27 @@ class Admission:
                 if copy.queue.id not in present:
                     self.refused[request] = queue_is_gone(copy.queue)
 
-    def _collapse_repeats(self) -> None:
-        """Posts of this batch with the same dedupe text or key: of texts the first counts, of keys the last."""
+    def _collapse_texts(self) -> None:
+        """Of several posts of this batch with the same dedupe text the first counts."""
         by_text: dict[tuple[int, str], Copy] = {}
-        by_key: dict[tuple[int, str], Copy] = {}
-        for copy in self._accepted():
+        for copy in self._copies_to_store():
             text = copy.request.command.dedupe
             if text is not None and (first := by_text.setdefault((copy.queue.id, text), copy)) is not copy:
                 self._followers[copy] = first
-            elif (key := _key_of(copy)) is not None:
-                if (earlier := by_key.get((copy.queue.id, key))) is not None:
-                    self._followers[earlier] = copy
-                by_key[copy.queue.id, key] = copy
+
+    def _collapse_keys(self) -> None:
+        """Of several posts of this batch with the same key the last counts, in the place of the first."""
+        places: dict[tuple[int, str], int] = {}
+        arriving: list[Copy] = []
+        for copy in self._copies_to_store():
+            key = _key_of(copy)
+            place = len(arriving) if key is None else places.setdefault((copy.queue.id, key), len(arriving))
+            if place == len(arriving):
+                arriving.append(copy)
+            else:
+                self._followers[arriving[place]] = copy
+                arriving[place] = copy
+        self._arriving = arriving
 
     async def _find_dedupe_repeats(self) -> None:
         asked = [copy for copy in self._copies_to_store() if copy.request.command.dedupe is not None]
@@ -157,7 +168,9 @@ class Admission:
 
     async def _drop_oldest(self) -> None:
         live = await self._live_counts(Overflow.DROP_OLDEST)
-        excess = {queue_id: count - (self._queues[queue_id].settings.max_length or 0) for queue_id, count in live.items()}
+        excess = {
+            queue_id: count - (self._queues[queue_id].settings.max_length or 0) for queue_id, count in live.items()
+        }
         excess = {queue_id: count for queue_id, count in excess.items() if count > 0}
         if excess:
             columns = {
@@ -166,8 +179,9 @@ class Admission:
                 "node": self._node_id,
                 "node_name": self._node_name,
             }
-            cursor = await self._connection.execute(statement("drop_oldest"), columns, binary=True)
-            self.dropped = await cursor.fetchall()
+            async with self._connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
+                await cursor.execute(statement("drop_oldest"), columns)
+                self.dropped = await cursor.fetchall()
 
 
 def queue_is_full(queue: QueueRecord) -> WillowError:

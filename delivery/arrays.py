@@ -29,7 +29,9 @@ class Column:
     element_oid: int
 
     def __init__(self, values: Sequence[Any]) -> None:
-        header = _header(1, 1, self.element_oid, len(values), 1) if values else _header(0, 0, self.element_oid, 0, 0)[:12]
+        header = (
+            _header(1, 1, self.element_oid, len(values), 1) if values else _header(0, 0, self.element_oid, 0, 0)[:12]
+        )
         self.packed = header + self.pack(values)
 
     def pack(self, values: Sequence[Any]) -> bytes:

@@ -18,6 +18,7 @@ from django.conf import settings
 from clients.auth import anonymous_principal, came_through_proxy, principal_of_key
 from clients.principal import Principal
 from delivery import node as this_node
+from delivery.commands import handle
 from delivery.lanes import on_desk
 from delivery.protocol import bincode, json
 from delivery.protocol.errors import Code, WillowError
@@ -69,7 +70,9 @@ class Handshake:
         except ValueError:
             seconds = math.nan
         if not seconds >= 0:  # also refuses NaN
-            raise WillowError(Code.BAD_REQUEST, "hold", f"`hold` must be a number of seconds, 0 or more, not {given!r}.")
+            raise WillowError(
+                Code.BAD_REQUEST, "hold", f"`hold` must be a number of seconds, 0 or more, not {given!r}."
+            )
         return min(seconds, settings.WILLOW.hold_max)
 
     def _argument(self, name: str) -> str | None:
@@ -87,15 +90,22 @@ class Outbox:
         self._batch = batch
         self._frames: list[Frame] = []
         self._something = asyncio.Event()
+        self._closing: dict[str, Any] | None = None
 
     def put(self, frame: Frame) -> None:
         self._frames.append(frame)
         self._something.set()
 
+    def close(self, code: int, reason: str) -> None:
+        """Close the socket after what was put before."""
+        self._closing = {"type": "websocket.close", "code": code, "reason": reason}
+        self._something.set()
+
     async def run(self) -> None:
-        while True:
+        while self._closing is None:
             await self._something.wait()
             await self.flush()
+        await self._send(self._closing)
 
     async def flush(self) -> None:
         self._something.clear()
@@ -118,15 +128,14 @@ class ConnectConsumer(AsyncConsumer):
         if session is None:
             return
         writer = asyncio.create_task(outbox.run())
+        session.close_socket = outbox.close
         try:
             await self._read(session, receive)
         finally:
             session.close()
             writer.cancel()
 
-    async def _admit(
-        self, node: this_node.Node, handshake: Handshake, outbox: Outbox, send: Send
-    ) -> Session | None:
+    async def _admit(self, node: this_node.Node, handshake: Handshake, outbox: Outbox, send: Send) -> Session | None:
         """Let the client in and say hello, or close the socket."""
         try:
             if node.draining:
@@ -159,9 +168,7 @@ class ConnectConsumer(AsyncConsumer):
 
     async def _read(self, session: Session, receive: Callable[[], Awaitable[Any]]) -> None:
         """Take frames until the socket closes; while too much is under way, take none."""
-        limits = Limits(
-            max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes
-        )
+        limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
         most = settings.WILLOW.connection_commands
         room = asyncio.Event()
         session.when_less = room.set
@@ -173,11 +180,11 @@ class ConnectConsumer(AsyncConsumer):
             if event["type"] == "websocket.disconnect":
                 return
             if event.get("text") is not None:
-                session.handle(json.decode(event["text"], limits))
+                handle(session, json.decode(event["text"], limits))
             elif event.get("bytes") is not None:
-                session.handle(bincode.decode(event["bytes"], limits))
+                handle(session, bincode.decode(event["bytes"], limits))
             else:
-                session.handle([frame_too_large(limits)])
+                handle(session, [frame_too_large(limits)])
 
 
 def _close_code(node: this_node.Node, error: WillowError) -> int:

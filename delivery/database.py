@@ -1,10 +1,12 @@
 """The broker's own connections to PostgreSQL: asynchronous, few, and planned for short statements."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, LiteralString
 
 import psycopg
 from django.db import connections
 from psycopg import AsyncConnection
+from psycopg.rows import namedtuple_row
 
 from delivery.arrays import register_columns
 from delivery.protocol.errors import Code, WillowError
@@ -46,6 +48,15 @@ def _connection_parameters() -> dict[str, Any]:
     return parameters | {name: value for name, value in options.items() if name.startswith("ssl")}
 
 
+async def fetch_rows(
+    connection: AsyncConnection[Any], query: LiteralString, parameters: Mapping[str, Any]
+) -> list[Any]:
+    """The rows of a statement, with its columns as attributes."""
+    async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
+
+
 def is_lost(error: psycopg.Error, connection: AsyncConnection[Any]) -> bool:
     """Whether the connection is gone, as opposed to one statement that PostgreSQL refused."""
     return connection.closed or connection.broken or (error.sqlstate or "08")[:2] in CONNECTION_GONE
@@ -57,5 +68,7 @@ def is_worth_another_try(error: psycopg.Error) -> bool:
 
 def unavailable() -> WillowError:
     return WillowError(
-        Code.UNAVAILABLE, "storage", "The storage cannot be reached now, and nothing was stored. Please try again."
+        Code.UNAVAILABLE,
+        "storage",
+        "The storage cannot be reached now, and nothing was stored. Please try again.",
     )

@@ -1,13 +1,16 @@
 """The queues that this node knows, by name and by number, and how unknown ones come to be."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
+from clients.statements import statement as client_statement
 from delivery.lanes import Job, Lane
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
@@ -22,12 +25,23 @@ CHANGES_SECONDS = 10  # how far back a refresh looks: further than any statement
 DEFINE_TRIES = 5
 
 
-class Directory:
-    """`joined` is called with each queue that this node had not known, once its name is known."""
+@dataclass(eq=False, slots=True)
+class Watch:
+    """A reader that wants every queue that matches, also those that come to be while it reads."""
 
-    def __init__(self, desk: Lane, joined: Callable[[QueueRecord], None]) -> None:
+    name: str
+    tags: frozenset[str]
+    match: Match
+    join: Callable[[QueueRecord], None]
+
+
+class Directory:
+    """`announce` tells the other nodes of a queue that was just made, and calls back when they know it."""
+
+    def __init__(self, desk: Lane, announce: Callable[[QueueRecord, list[int], Callable[[], None]], None]) -> None:
         self._desk = desk
-        self._joined = joined
+        self._announce = announce
+        self._watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
         self._by_id: dict[int, QueueRecord] = {}
         self._by_name: dict[str, dict[tuple[str, ...], QueueRecord]] = {}  # only names that were read whole
         self._under_way: dict[str, list[Callable[[], None]]] = {}  # what waits for a job about a name
@@ -61,11 +75,28 @@ class Directory:
         created: Callable[[QueueRecord, bool], None],
         failed: Failed,
     ) -> None:
-        def work_done(result: tuple[QueueRecord, bool]) -> None:
-            self._learn(result[0])
-            created(*result)
+        def work_done(result: tuple[QueueRecord, bool, list[int]]) -> None:
+            queue, is_new, other_nodes = result
+            self._learn(queue)
+            if is_new and other_nodes:
+                # Running subscriptions elsewhere join before anybody can post to the queue or read from it.
+                waiting = self._under_way.setdefault(name, [])
+                self._announce(queue, other_nodes, lambda: self._go_on(name, waiting, lambda: created(queue, is_new)))
+            else:
+                created(queue, is_new)
 
         self._in_turn(name, lambda: self._run(name, lambda c: _define(c, name, tags, chosen), work_done, failed))
+
+    def watch(self, name: str, tags: Iterable[str], match: Match, join: Callable[[QueueRecord], None]) -> Watch:
+        watch = Watch(name, frozenset(tags), match, join)
+        self._watches[name][watch] = None
+        return watch
+
+    def unwatch(self, watch: Watch) -> None:
+        watches = self._watches[watch.name]
+        watches.pop(watch, None)
+        if not watches:
+            del self._watches[watch.name]
 
     def _resolve_now(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
         if name not in self._by_name:
@@ -99,17 +130,21 @@ class Directory:
         waiting = self._under_way.setdefault(name, [])
 
         def finish(answer: Callable[[], None]) -> None:
-            del self._under_way[name]
-            answer()
-            for position, action in enumerate(waiting):
-                if name in self._under_way:  # an action started something new: the rest waits for that
-                    self._under_way[name].extend(waiting[position:])
-                    return
-                action()
+            self._go_on(name, waiting, answer)
 
         self._desk.submit(
             Job(work, lambda result: finish(lambda: done(result)), lambda error: finish(lambda: failed(error)))
         )
+
+    def _go_on(self, name: str, waiting: list[Callable[[], None]], answer: Callable[[], None]) -> None:
+        """What was under way about a name is over: give its answer, then what waited for it has its turn."""
+        del self._under_way[name]
+        answer()
+        for position, action in enumerate(waiting):
+            if name in self._under_way:  # an action started something new: the rest waits for that
+                self._under_way[name].extend(waiting[position:])
+                return
+            action()
 
     def _learn_name(self, name: str) -> Callable[[list[QueueRecord]], None]:
         def learn(queues: list[QueueRecord]) -> None:
@@ -125,7 +160,9 @@ class Directory:
         if queue.name in self._by_name:
             self._by_name[queue.name][queue.tags] = queue
         if is_new:
-            self._joined(queue)
+            for watch in list(self._watches.get(queue.name, ())):
+                if matches(queue.tags, watch.tags, watch.match):
+                    watch.join(queue)
 
     def forget(self, queue_id: int) -> None:
         """The queue was deleted."""
@@ -166,15 +203,23 @@ async def _read_name(connection: AsyncConnection[Any], name: str) -> list[QueueR
 
 async def _define(
     connection: AsyncConnection[Any], name: str, tags: tuple[str, ...], chosen: Mapping[str, Any]
-) -> tuple[QueueRecord, bool]:
+) -> tuple[QueueRecord, bool, list[int]]:
+    """The queue, whether it is new, and the other nodes that must hear of it."""
     parameters = definition_parameters(name, tags, settings_with(name, chosen))
     async with connection.cursor(row_factory=dict_row) as cursor:
         for _ in range(DEFINE_TRIES):  # somebody else may be making it: then it is there the next time
             await cursor.execute(statement("define"), parameters)
             if (row := await cursor.fetchone()) is not None:
-                return record_of(row), row["created"]
+                return record_of(row), row["created"], await _live_nodes(connection) if row["created"] else []
     most = settings.WILLOW.max_queue_count
-    raise WillowError(Code.OVERLOADED, name, f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows.")
+    raise WillowError(
+        Code.OVERLOADED, name, f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows."
+    )
+
+
+async def _live_nodes(connection: AsyncConnection[Any]) -> list[int]:
+    cursor = await connection.execute(client_statement("live_nodes"), {"lapse": settings.WILLOW.node_lapse})
+    return [node_id for (node_id,) in await cursor.fetchall()]
 
 
 def no_such_queue(name: str) -> WillowError:

@@ -5,15 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.rows import dict_row, namedtuple_row
+from psycopg.rows import dict_row
 
 from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
+from delivery.database import fetch_rows
 from delivery.notices import Notices
 from delivery.posting import PostRequest, insert_copies
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
 from delivery.statements import statement
-from queues.definitions import QueueRecord, dead_letter_name, default_settings, definition_parameters, record_of
+from queues.definitions import (
+    QueueRecord,
+    dead_letter_name,
+    default_settings,
+    definition_parameters,
+    record_of,
+)
 from queues.definitions import statement as queue_statement
 
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
@@ -71,7 +78,12 @@ class Endings:
     """`became_ready` is told of queues to which messages came back, and of how long they are delayed."""
 
     def __init__(
-        self, *, node_id: int | None, node_name: str, notices: Notices, became_ready: Callable[[int, float], None]
+        self,
+        *,
+        node_id: int | None,
+        node_name: str,
+        notices: Notices,
+        became_ready: Callable[[int, float], None],
     ) -> None:
         self._node_id = node_id
         self._node_name = node_name
@@ -86,13 +98,13 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await _fetch(connection, "finish", columns)
+        rows = await fetch_rows(connection, statement("finish"), columns)
         for row in rows:
             self._notices.tell(row, "finish", requests[row.place - 1].reply)
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> None:
-        rows = await _fetch(connection, "keepalive", _id_columns(requests))
+        rows = await fetch_rows(connection, statement("keepalive"), _id_columns(requests))
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
@@ -111,7 +123,7 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await _fetch(connection, "retry", columns)
+        rows = await fetch_rows(connection, statement("retry"), columns)
         buried = await self.bury(connection, [(row, requests[row.place - 1]) for row in rows if row.exhausted])
         return Failures(rows, buried)
 
@@ -132,7 +144,7 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await _fetch(connection, "bury", columns)
+        rows = await fetch_rows(connection, statement("bury"), columns)
         origins = {row.queue_id: row for row in rows}
         graves = {queue_id: await _dead_letter_queue(connection, row) for queue_id, row in origins.items()}
         buried = [Buried(row, graves[row.queue_id]) for row in rows]
@@ -169,13 +181,14 @@ class Endings:
         missed = [request for place, request in enumerate(requests, 1) if place not in done]
         held_elsewhere = set()
         if missed:
-            rows = await _fetch(connection, "holders", _id_columns(missed))
+            rows = await fetch_rows(connection, statement("holders"), _id_columns(missed))
             held_elsewhere = {missed[row.place - 1] for row in rows}
         for place, request in enumerate(requests, 1):
             if place in done:
                 request.answer(None)
             else:
-                request.answer(_not_yours(request) if request in held_elsewhere else not_claimed(request))
+                refusal = _not_yours if request in held_elsewhere else not_claimed
+                request.answer(refusal(request.queue_id, request.sequence))
 
 
 class Buried:
@@ -193,12 +206,6 @@ class Failures:
 
     rows: list[Any]
     buried: list[Buried]
-
-
-async def _fetch(connection: AsyncConnection[Any], name: str, parameters: dict[str, Any]) -> list[Any]:
-    async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
-        await cursor.execute(statement(name), parameters)
-        return await cursor.fetchall()
 
 
 async def _dead_letter_queue(connection: AsyncConnection[Any], row: Any) -> QueueRecord:
@@ -225,11 +232,11 @@ def message_key(queue_id: int, sequence: int) -> str:
     return f"{queue_id}/{sequence}"
 
 
-def not_claimed(request: Any) -> WillowError:
-    key = message_key(request.queue_id, request.sequence)
+def not_claimed(queue_id: int, sequence: int) -> WillowError:
+    key = message_key(queue_id, sequence)
     return WillowError(Code.NO_OBJECT, key, f"The message {key} is not claimed.")
 
 
-def _not_yours(request: Ending) -> WillowError:
-    key = message_key(request.queue_id, request.sequence)
+def _not_yours(queue_id: int, sequence: int) -> WillowError:
+    key = message_key(queue_id, sequence)
     return WillowError(Code.PERMISSION_DENIED, key, f"The message {key} is held by another client.")

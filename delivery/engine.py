@@ -1,6 +1,6 @@
 """The engine of one node: every change of a message's state goes through here, in batches.
 
-    posts lane: post                      turns lane: finish, fail, keepalive, pop, claim, in this order
+posts lane: post                      turns lane: finish, fail, keepalive, pop, claim, in this order
 """
 
 from collections import Counter
@@ -55,12 +55,12 @@ class Engine:
         node_name: str,
         desk: Lane,
         notices: Notices,
-        told_others: Callable[[int, int], None],
+        arrived: Callable[[int, int], None],
     ) -> None:
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
-        self._told_others = told_others
+        self._arrived = arrived  # messages of a queue may be taken: tell everyone who waits
         self._floors = Floors()
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
@@ -112,6 +112,9 @@ class Engine:
         self.turns.submit(request)
 
     def take(self, demand: Demand, wait_seconds: float) -> None:
+        if self.waiters.paused:
+            demand.reader.demand_failed(demand, node_is_stopping())
+            return
         if self.waiters.count >= settings.WILLOW.node_commands:
             demand.reader.demand_failed(demand, node_is_overloaded())
             return
@@ -122,8 +125,7 @@ class Engine:
     def became_ready(self, queue_id: int, messages: int = 1) -> None:
         """Messages of a queue may be taken now that could not before, on this node's account."""
         self._floors.forget(queue_id)
-        self.waiters.wake(queue_id, messages)
-        self._told_others(queue_id, messages)
+        self._arrived(queue_id, messages)
 
     def _came_back(self, queue_id: int, delay: float) -> None:
         if delay > 0:
@@ -176,8 +178,7 @@ class Engine:
                     arrived[copy.queue.id] += 1
                     self._floors.lower_to(copy.queue.id, -request.command.priority)
         for queue_id, messages in arrived.items():
-            self.waiters.wake(queue_id, messages)
-            self._told_others(queue_id, messages)
+            self._arrived(queue_id, messages)
 
     async def _run_keepalive_all(self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]) -> None:
         await connection.execute(statement("restart_leases"), {"holder": [request.holder for request in requests]})
@@ -188,3 +189,7 @@ class Engine:
 def node_is_overloaded() -> WillowError:
     most = settings.WILLOW.node_commands
     return WillowError(Code.OVERLOADED, "node", f"This node has {most} commands under way already. Please try again.")
+
+
+def node_is_stopping() -> WillowError:
+    return WillowError(Code.UNAVAILABLE, "node", "This node is stopping. Please connect to another one.")

@@ -1,14 +1,15 @@
-"""Hints between the processes of a cluster: which queues got messages, and that notices wait to be taken.
+"""Hints between the processes of a cluster: which queues got messages, which are new, and that notices wait.
 
 They travel over the channel layer, which may drop them: everything that a hint says is found by the slow poll too.
-Without Redis there is one process, and nobody to tell.
+Without Redis hints reach nobody, and the poll does all the work.
 """
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from channels.layers import get_channel_layer
 from django.conf import settings
@@ -17,51 +18,87 @@ logger = logging.getLogger(__name__)
 
 GROUP = "willow-nodes"
 RETRY_SECONDS = 1.0
+POLLS_TO_BE_SURE = 1.5  # after so many poll intervals every node has looked for new queues
+
+
+class Listener(Protocol):
+    """What a node does when it is given a hint."""
+
+    def messages_ready(self, queue_id: int, messages: int) -> None: ...
+
+    def notices_wait(self) -> None: ...
+
+    def queues_defined(self, known: Callable[[], None]) -> None:
+        """Learn the new queues, then call back."""
+
+
+@dataclass
+class Hint:
+    """What gathered since the last hint was sent."""
+
+    ready: Counter[int] = field(default_factory=Counter)  # messages by queue
+    notices: bool = False
+    defined: list[int] = field(default_factory=list)  # queues that the others must know before they are used
+    known: list[int] = field(default_factory=list)  # new queues of others that this node knows by now
 
 
 class Hints:
-    def __init__(
-        self, *, node_id: int, woken: Callable[[int, int], None], notices_wait: Callable[[], None],
-        queues_changed: Callable[[], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, *, node_id: int, listener: Listener | None) -> None:
         self._node_id = node_id
-        self._woken = woken
-        self._notices_wait = notices_wait
-        self._queues_changed = queues_changed
+        self._listener = listener
         self._layer = get_channel_layer() if settings.WILLOW.redis_url else None
-        self._ready: Counter[int] = Counter()
-        self._flags: set[str] = set()
+        self._next = Hint()
         self._something = asyncio.Event()
+        self._announced: dict[int, tuple[set[int], Callable[[], None], asyncio.TimerHandle]] = {}
 
     def messages_ready(self, queue_id: int, messages: int) -> None:
-        if self._layer is not None:
-            self._ready[queue_id] += messages
-            self._something.set()
+        self._next.ready[queue_id] += messages
+        self._something.set()
 
     def notices_left(self) -> None:
-        self._flag("notices")
+        self._next.notices = True
+        self._something.set()
 
-    def queues_defined(self) -> None:
-        self._flag("queues")
+    def announce(self, queue_id: int, nodes: Iterable[int], done: Callable[[], None]) -> None:
+        """Tell the other nodes of a new queue; call back when they all know it, or must have found it by polling."""
+        others = set(nodes) - {self._node_id}
+        if not others:
+            done()
+            return
+        patience = settings.WILLOW.poll_seconds * POLLS_TO_BE_SURE
+        timer = asyncio.get_running_loop().call_later(patience, self._settle_announcement, queue_id)
+        self._announced[queue_id] = (others, done, timer)
+        self._next.defined.append(queue_id)
+        self._something.set()
 
-    def _flag(self, name: str) -> None:
-        if self._layer is not None:
-            self._flags.add(name)
-            self._something.set()
+    def _settle_announcement(self, queue_id: int) -> None:
+        _, done, timer = self._announced.pop(queue_id)
+        timer.cancel()
+        done()
 
     async def publish(self) -> None:
         """Send what gathered while the last hint was on its way."""
-        while self._layer is not None:
+        while True:
             await self._something.wait()
             self._something.clear()
-            ready, self._ready = self._ready, Counter()
-            flags, self._flags = self._flags, set()
-            hint = {"type": "hint", "node": self._node_id, "ready": list(ready.items()), "flags": list(flags)}
-            try:
-                await self._layer.group_send(GROUP, hint)
-            except Exception as error:  # whatever is wrong with Redis: delivery goes on by polling
-                logger.warning("A hint to the other nodes was lost: %s", error)
-                await asyncio.sleep(RETRY_SECONDS)
+            gathered, self._next = self._next, Hint()
+            if self._layer is not None:
+                await self._send(self._layer, gathered)
+
+    async def _send(self, layer: Any, gathered: Hint) -> None:
+        hint = {
+            "type": "hint",
+            "node": self._node_id,
+            "ready": list(gathered.ready.items()),
+            "notices": gathered.notices,
+            "defined": gathered.defined,
+            "known": gathered.known,
+        }
+        try:
+            await layer.group_send(GROUP, hint)
+        except Exception as error:  # whatever is wrong with Redis: delivery goes on by polling
+            logger.warning("A hint to the other nodes was lost: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def listen(self) -> None:
         while self._layer is not None:
@@ -75,11 +112,24 @@ class Hints:
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _heed(self, hint: dict[str, Any]) -> None:
-        if hint["node"] == self._node_id:
+        if hint["node"] == self._node_id or self._listener is None:
             return
-        if "queues" in hint["flags"]:
-            self._queues_changed()
+        for queue_id in hint["known"]:
+            self._node_knows(queue_id, hint["node"])
+        if hint["defined"]:
+            self._listener.queues_defined(lambda: self._say_known(hint["defined"]))
         for queue_id, messages in hint["ready"]:
-            self._woken(queue_id, messages)
-        if "notices" in hint["flags"]:
-            self._notices_wait()
+            self._listener.messages_ready(queue_id, messages)
+        if hint["notices"]:
+            self._listener.notices_wait()
+
+    def _say_known(self, queue_ids: list[int]) -> None:
+        self._next.known.extend(queue_ids)
+        self._something.set()
+
+    def _node_knows(self, queue_id: int, node_id: int) -> None:
+        if queue_id in self._announced:
+            others = self._announced[queue_id][0]
+            others.discard(node_id)
+            if not others:
+                self._settle_announcement(queue_id)

@@ -106,7 +106,10 @@ class Lane:
             await self._recover(error, connection, run, batch)
         except Exception:
             logger.exception("%s: a batch of %d failed", self.name, len(batch))
-            self._fail(batch, WillowError(Code.UNAVAILABLE, "broker", "The broker could not do this. Please try again."))
+            self._fail(
+                batch,
+                WillowError(Code.UNAVAILABLE, "broker", "The broker could not do this. Please try again."),
+            )
 
     async def _recover(
         self, error: psycopg.Error, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request]

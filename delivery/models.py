@@ -57,16 +57,27 @@ class Message(models.Model):
                 name="message_claim_has_holder_and_lease",
             ),
             models.CheckConstraint(
-                condition=~Q(state=State.DELAYED) | Q(available_at__isnull=False), name="message_delay_has_an_end"
+                condition=~Q(state=State.DELAYED) | Q(available_at__isnull=False),
+                name="message_delay_has_an_end",
             ),
         ]
         indexes = [
             # What a claim walks along: highest priority first, then oldest.
-            models.Index(F("queue_id"), -F("priority"), F("index"), name="message_ready", condition=Q(state=State.READY)),
+            models.Index(
+                F("queue_id"),
+                -F("priority"),
+                F("index"),
+                name="message_ready",
+                condition=Q(state=State.READY),
+            ),
             models.Index(fields=["queue_id", "lease_until"], name="message_lease", condition=Q(state=State.CLAIMED)),
             models.Index(fields=["holder"], name="message_holder", condition=Q(state=State.CLAIMED)),
             models.Index(fields=["queue_id", "available_at"], name="message_delayed", condition=Q(state=State.DELAYED)),
-            models.Index(fields=["queue_id", "expires_at"], name="message_expiry", condition=Q(expires_at__isnull=False)),
+            models.Index(
+                fields=["queue_id", "expires_at"],
+                name="message_expiry",
+                condition=Q(expires_at__isnull=False),
+            ),
             models.Index(fields=["queue_id", "key"], name="message_key", condition=Q(key__isnull=False)),
         ]
 

@@ -16,17 +16,20 @@ from clients.statements import statement as client_statement
 from delivery.directory import Directory
 from delivery.engine import Engine
 from delivery.hints import Hints
-from delivery.lanes import Job, Lane, desk_lane, on_desk
+from delivery.lanes import Job, Lane, desk_lane, on_desk, run_jobs
 from delivery.notices import Notices
+from delivery.positions import AckRecord, PositionWrite, run_ack_records, run_position_writes
 from delivery.protocol.errors import Code, WillowError
-from delivery.session import Session
+from delivery.session import Claim, RegisteredClient, Session
 from delivery.statements import statement
-from queues.definitions import QueueRecord
+from delivery.streams import StreamFeed
+from delivery.waiting import MOST_PLACES_AT_ONCE
 
 logger = logging.getLogger(__name__)
 
 TOKEN_BYTES = 24  # of randomness in the id that `hello` hands out
 DRAIN_LOOK_SECONDS = 0.05
+GOING_AWAY = 1012  # WebSocket's close code for a service that restarts
 
 
 class Node:
@@ -36,22 +39,21 @@ class Node:
         self.draining = False
         self.sessions: dict[int, Session] = {}
         self.desk = desk
-        self.directory = Directory(desk, self._queue_joined)
-        self.notices = Notices(
-            node_id=node_id, listener_of=self._listener_of, queue_name=self.directory.name_of
+        self.directory = Directory(desk, lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done))
+        self.notices = Notices(node_id=node_id, listener_of=self._listener_of, queue_name=self.directory.name_of)
+        self.hints = Hints(node_id=node_id, listener=self)
+        self.streams = Lane(
+            "streams",
+            {PositionWrite: run_position_writes, AckRecord: run_ack_records, Job: run_jobs},
+            batch_size=settings.WILLOW.batch_size,
         )
-        self.hints = Hints(
-            node_id=node_id,
-            woken=lambda queue_id, messages: self.engine.waiters.wake(queue_id, messages),
-            notices_wait=self._take_notices,
-            queues_changed=self._refresh_directory,
-        )
+        self._feeds: dict[int, StreamFeed] = {}
         self.engine = Engine(
             node_id=node_id,
             node_name=name,
             desk=desk,
             notices=self.notices,
-            told_others=self.hints.messages_ready,
+            arrived=self._arrived,
         )
         self._last_beat = time.monotonic()
 
@@ -59,6 +61,7 @@ class Node:
         return [
             self.engine.posts.run(),
             self.engine.turns.run(),
+            self.streams.run(),
             self.hints.publish(),
             self.hints.listen(),
             self._every(settings.WILLOW.node_heartbeat, self._beat),
@@ -97,9 +100,14 @@ class Node:
         found, held = await on_desk(self.desk, work)
         if found is not None:
             session.session_id = found[0]
-            session.claims = {(queue_id, sequence): index for queue_id, sequence, index, _ in held}
+            session.claims = {
+                (queue_id, sequence): Claim(index, work_timeout, time.monotonic() + work_timeout, None)
+                for queue_id, sequence, index, work_timeout in held
+            }
+            if found[2] is not None:
+                session.registered = RegisteredClient(found[1], found[2])
             self.sessions[session.session_id] = session
-            self._take_notices()
+            self.notices_wait()
             return True
         elsewhere = await self._one_row("find_session", parameters)
         if elsewhere is None:
@@ -108,9 +116,6 @@ class Node:
 
     def hold(self, session: Session) -> None:
         self._let_go(session, "hold_session", {"session": session.session_id})
-
-    def leave(self, session: Session) -> None:
-        self._let_go(session, "leave_session", {"session": [session.session_id]})
 
     def end(self, session: Session) -> None:
         self._let_go(session, "end_session", {"session": session.session_id})
@@ -139,14 +144,31 @@ class Node:
     def _listener_of(self, session_id: int | None) -> Session | None:
         return self.sessions.get(session_id or 0)
 
-    def _take_notices(self) -> None:
+    # what hints say, and the poll finds
+
+    def _arrived(self, queue_id: int, messages: int) -> None:
+        self.messages_ready(queue_id, messages)
+        self.hints.messages_ready(queue_id, messages)
+
+    def messages_ready(self, queue_id: int, messages: int) -> None:
+        self.engine.waiters.wake(queue_id, messages)
+        if (feed := self._feeds.get(queue_id)) is not None:
+            feed.wake()
+
+    def notices_wait(self) -> None:
         self.on_desk_soon(self.notices.take)
 
-    def _refresh_directory(self) -> None:
-        self.on_desk_soon(self.directory.refresh)
+    def queues_defined(self, known: Callable[[], None]) -> None:
+        self.desk.submit(Job(self.directory.refresh, lambda _: known(), _no_answer))
 
-    def _queue_joined(self, queue: QueueRecord) -> None:
-        """A queue that this node had not known yet."""
+    # streams
+
+    def stream_feed(self, queue_id: int) -> StreamFeed:
+        return self._feeds.setdefault(queue_id, StreamFeed(queue_id, self.streams))
+
+    def is_paused(self, queue_id: int) -> bool:
+        queue = self.directory.by_id(queue_id)
+        return self.draining or (queue is not None and queue.paused)
 
     # heartbeat and poll
 
@@ -196,13 +218,37 @@ class Node:
             self.hints.notices_left()
         await on_desk(self.desk, self.directory.refresh)
         await on_desk(self.desk, self.notices.take)
-        for queue_id in self.engine.waiters.queues_waited_for():
-            self.engine.waiters.wake(queue_id)
+        await on_desk(self.desk, self._wake_ready_queues)
+        for session in list(self.sessions.values()):
+            session.tend()
 
-    async def drained(self) -> None:
-        """Wait until what is under way has been answered."""
-        while any(session.under_way for session in self.sessions.values()):
+    async def _wake_ready_queues(self, connection: AsyncConnection[Any]) -> None:
+        waited_for = self.engine.waiters.queues_waited_for() + list(self._feeds)
+        if waited_for:
+            cursor = await connection.execute(statement("ready_queues"), {"queue_id": waited_for})
+            for (queue_id,) in await cursor.fetchall():
+                self.messages_ready(queue_id, MOST_PLACES_AT_ONCE)
+
+    # the end
+
+    async def drain(self) -> None:
+        """Hand out nothing more and let running work end; what clients still hold they may finish elsewhere."""
+        self.draining = True
+        self.engine.waiters.paused = True
+        while any(session.under_way or session.claims for session in self.sessions.values()):
             await asyncio.sleep(DRAIN_LOOK_SECONDS)
+
+    async def leave_cluster(self) -> None:
+        """Claims stay with their clients' ids, and their time starts again."""
+        sessions = list(self.sessions)
+
+        async def leave(connection: AsyncConnection[Any]) -> None:
+            async with connection.transaction():
+                await connection.execute(client_statement("leave_sessions"), {"session": sessions, "node": self.id})
+                await connection.execute(statement("restart_leases"), {"holder": sessions})
+                await connection.execute(client_statement("leave_node"), {"node": self.id})
+
+        await on_desk(self.desk, leave)
 
 
 def _no_answer(result: Any) -> None: ...
@@ -236,7 +282,8 @@ async def start() -> None:
     _node = Node(await on_desk(desk, join), willow.node_name, desk)
     for task in _node.tasks():
         _keep(task)
-    await asyncio.gather(_node.engine.posts.connected.wait(), _node.engine.turns.connected.wait())
+    lanes = (_node.engine.posts, _node.engine.turns, _node.streams)
+    await asyncio.gather(*(lane.connected.wait() for lane in lanes))
 
 
 def _keep(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -246,10 +293,15 @@ def _keep(coroutine: Coroutine[Any, Any, None]) -> None:
 
 
 async def drain() -> None:
-    """Take no new connections, let running work end; claims stay for clients that come back elsewhere."""
+    """Stop in order. The server calls this when it takes no new connections any more, and ends after it."""
     node = current()
-    node.draining = True
-    await node.drained()
+    try:
+        await node.drain()
+    finally:
+        # Also when draining took too long: whoever is still connected may go on elsewhere.
+        for session in list(node.sessions.values()):
+            session.kick(GOING_AWAY, "This node is stopping.")
+        await node.leave_cluster()
 
 
 def current() -> Node:

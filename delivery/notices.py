@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from psycopg import AsyncConnection
 
 from delivery.arrays import BigintColumn, ByteaColumn, TextColumn
+from delivery.protocol.fields import Stage
 from delivery.protocol.frames import Notice
 from delivery.stages import NAMED_SEVERAL, STAGE_NUMBERS, STAGES, label_from_column, label_to_column
 from delivery.statements import statement
@@ -36,7 +37,11 @@ class Notices:
     """The notices of one node. `listener_of` finds a session of this node by its number."""
 
     def __init__(
-        self, *, node_id: int | None, listener_of: Callable[[int | None], Listener | None], queue_name: Callable[[int], str]
+        self,
+        *,
+        node_id: int | None,
+        listener_of: Callable[[int | None], Listener | None],
+        queue_name: Callable[[int], str],
     ) -> None:
         self._node_id = node_id
         self._listener_of = listener_of
@@ -44,16 +49,14 @@ class Notices:
         self.left_behind: list[tuple[int, Notice]] = []  # for posters that left this node since they posted
         self.left_elsewhere = False  # some statement left a row for another node
 
-    def tell(self, move: Move, stage: str, reply: bytes | None = None) -> None:
+    def tell(self, move: Move, stage: Stage, reply: bytes | None = None) -> None:
         if not move.notify & (1 << STAGE_NUMBERS[stage]) or move.poster is None:
             return
         if move.poster_node != self._node_id:
             self.left_elsewhere = True
             return
         queue = self._queue_name(move.queue_id) if move.notify & NAMED_SEVERAL else None
-        notice = Notice(
-            label_from_column(move.label), stage, move.queue_id, move.sequence, move.index, queue, reply
-        )
+        notice = Notice(label_from_column(move.label), stage, move.queue_id, move.sequence, move.index, queue, reply)
         listener = self._listener_of(move.poster)
         if listener is not None:
             listener.send(notice)

@@ -7,7 +7,10 @@ class State(models.IntegerChoices):
     READY = 0, "ready"
     DELAYED = 1, "delayed"
     CLAIMED = 2, "claimed"
-    RETAINED = 3, "retained"  # messages of streams: they wait for no one and stay until retention removes them
+    RETAINED = (
+        3,
+        "retained",
+    )  # messages of streams: they wait for no one and stay until retention removes them
 
 
 class Outcome(models.TextChoices):

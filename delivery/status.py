@@ -40,7 +40,9 @@ def _read(name: str) -> dict[str, Any] | None:
     if not queues:
         return None
     totals: dict[str, Any] = {count: sum(queue[count] for queue in queues) for count in COUNTS}
-    totals["oldest_age"] = max((queue["oldest_age"] for queue in queues if queue["oldest_age"] is not None), default=None)
+    totals["oldest_age"] = max(
+        (queue["oldest_age"] for queue in queues if queue["oldest_age"] is not None), default=None
+    )
     totals["queues"] = len(queues)
     return {"name": name, "queues": queues, "totals": totals}
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.rows import namedtuple_row
 
 from delivery.arrays import BigintColumn, Float8Column, TextColumn
+from delivery.database import fetch_rows
 from delivery.notices import Notices
+from delivery.protocol.fields import Stage
 from delivery.statements import statement
 from delivery.waiting import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
 
@@ -66,17 +67,16 @@ class Taking:
         await self._run_by_queue(connection, "pop", "finish", attempts)
 
     async def _run_by_queue(
-        self, connection: AsyncConnection[Any], name: str, stage: str, attempts: Sequence[Attempt]
+        self, connection: AsyncConnection[Any], name: str, stage: Stage, attempts: Sequence[Attempt]
     ) -> None:
         by_queue: dict[int, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
+            attempt.begin()
             by_queue[attempt.demand.queues[0].id].append(attempt)
         floors = {queue_id: self._floors.get(queue_id) for queue_id in by_queue}
         places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
         columns = self._demand_columns(by_queue, floors) | self._place_columns(places)
-        async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
-            await cursor.execute(statement(name), columns)
-            rows = sorted(await cursor.fetchall())  # by place, their first column
+        rows = sorted(await fetch_rows(connection, statement(name), columns))  # by place, their first column
         taken: dict[Attempt, list[Any]] = {attempt: [] for attempt in attempts}
         for row in rows:
             taken[places[row.place - 1]].append(row)
@@ -123,6 +123,7 @@ class Taking:
         for attempt in attempts:
             if attempt.settled:
                 continue
+            attempt.begin()
             rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
             for row in rows:
                 self._notices.tell(row, "finish" if attempt.demand.pops else "assign")
@@ -141,11 +142,10 @@ class Taking:
             "pops": demand.pops,
             "node": self._node_id,
         }
-        async with connection.transaction(), connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
-            await cursor.execute(statement("claim_across"), parameters)
-            rows = await cursor.fetchall()
+        async with connection.transaction():
+            rows = await fetch_rows(connection, statement("claim_across"), parameters)
             if rows and demand.pops:
-                await cursor.execute(statement("finish"), self._finish_columns(demand.reader, rows))
+                await connection.execute(statement("finish"), self._finish_columns(demand.reader, rows))
         if demand.in_turns and rows:
             last_served = queues.index(rows[-1].queue_id)
             demand.turn = turn + last_served + 1

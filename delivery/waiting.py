@@ -35,8 +35,22 @@ class Demand:
     """
 
     __slots__ = (
-        "attempting", "ended", "in_turns", "label", "pops", "places", "queues", "reader", "standing", "synchronous",
-        "timer", "turn", "waits", "woken", "work_timeout",
+        "attempting",
+        "ended",
+        "in_turns",
+        "label",
+        "places",
+        "pops",
+        "queues",
+        "reader",
+        "standing",
+        "synchronous",
+        "timer",
+        "turn",
+        "waits",
+        "when_ended",
+        "woken",
+        "work_timeout",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +82,7 @@ class Demand:
         self.woken = False
         self.ended = False
         self.timer: asyncio.TimerHandle | None = None
+        self.when_ended: Callable[[], None] | None = None
 
 
 class Attempt:
@@ -77,9 +92,13 @@ class Attempt:
 
     def __init__(self, demand: Demand, waiters: "Waiters") -> None:
         self.demand = demand
-        self.places = min(demand.places, MOST_PLACES_AT_ONCE)
+        self.places = 0
         self.waiters = waiters
         self.settled = False
+
+    def begin(self) -> None:
+        """Only now: places that came free since the attempt was submitted are filled by it too."""
+        self.places = min(self.demand.places, MOST_PLACES_AT_ONCE)
 
     @property
     def synchronous(self) -> bool:
@@ -114,12 +133,13 @@ class Waiters:
         self._submit = submit
         self._by_queue: dict[int, dict[Demand, None]] = defaultdict(dict)
         self.count = 0
+        self.paused = False  # a node that stops hands out nothing more
 
     def add(self, demand: Demand) -> None:
         self.count += 1
         for queue in demand.queues:
             self._by_queue[queue.id][demand] = None
-        self._attempt(demand)
+        self._wake_demand(demand)
 
     def add_queue(self, demand: Demand, queue: QueueRecord) -> None:
         """A queue that came to be later and belongs to a running subscription."""
@@ -143,6 +163,8 @@ class Waiters:
             waiting.pop(demand, None)
             if not waiting:
                 del self._by_queue[queue.id]
+        if demand.when_ended is not None:
+            demand.when_ended()
 
     def queues_waited_for(self) -> list[int]:
         return list(self._by_queue)
@@ -161,6 +183,8 @@ class Waiters:
 
     def waiting_pop(self, queue_id: int) -> Demand | None:
         """The pop that waits longest, if it is next in line and nothing is on its way to it."""
+        if self.paused:
+            return None
         first = next(iter(self._by_queue.get(queue_id, ())), None)
         if first is not None and first.pops and first.waits and not first.attempting and first.places > 0:
             return first
@@ -169,7 +193,7 @@ class Waiters:
     def _wake_demand(self, demand: Demand) -> None:
         if demand.attempting:
             demand.woken = True
-        elif demand.places > 0:
+        elif demand.places > 0 and demand.queues and not self.paused:
             self._attempt(demand)
 
     def _attempt(self, demand: Demand) -> None:
@@ -189,7 +213,9 @@ class Waiters:
         demand.attempting = False
         demand.places -= len(messages)
         if messages:
-            if not demand.standing:
+            if demand.standing:
+                self._to_the_end_of_the_line(demand)
+            else:
                 self.remove(demand)
             demand.reader.take(demand, messages)
         if demand.ended:
@@ -198,6 +224,14 @@ class Waiters:
             self._attempt(demand)
         elif not messages and not demand.waits:
             self._give_up(demand)
+
+    def _to_the_end_of_the_line(self, demand: Demand) -> None:
+        """So that subscriptions of one queue share what comes, instead of the first taking all of it."""
+        if demand.ended:
+            return
+        for queue in demand.queues:
+            waiting = self._by_queue[queue.id]
+            waiting[demand] = waiting.pop(demand)
 
     def time_out(self, demand: Demand) -> None:
         demand.waits = False

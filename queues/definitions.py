@@ -14,6 +14,7 @@ from queues.statements import Statements
 statement = Statements(Path(__file__).parent / "sql")
 
 NAME_LENGTH = 200  # characters at most
+NAME_RULE = f"1 to {NAME_LENGTH} printable ASCII characters"
 DEAD_SUFFIX = ".dead"
 
 
@@ -56,6 +57,11 @@ class QueueRecord:
 
 
 SETTING_NAMES = tuple(field.name for field in fields(QueueSettings))
+
+
+def is_name(text: str) -> bool:
+    """Whether it can name a queue or a client: NAME_RULE."""
+    return 0 < len(text) <= NAME_LENGTH and text.isascii() and text.isprintable()
 
 
 def dead_letter_name(name: str) -> str:

@@ -41,7 +41,9 @@ class Queue(models.Model):
     kind = models.CharField(max_length=10, choices=Kind, db_default=Kind.WORK)
 
     retry_limit = models.IntegerField(
-        null=True, blank=True, help_text="Failures after which a message goes to the dead letter queue; empty: never."
+        null=True,
+        blank=True,
+        help_text="Failures after which a message goes to the dead letter queue; empty: never.",
     )
     heartbeat_timeout = models.FloatField(help_text="Seconds that a claim lasts without a keepalive.")
     retry_delay = models.FloatField(help_text="Seconds before the second attempt.")
@@ -57,7 +59,8 @@ class Queue(models.Model):
     retention_seconds = models.FloatField(null=True, blank=True, help_text="Streams: age at which messages go.")
     retention_count = models.BigIntegerField(null=True, blank=True, help_text="Streams: most messages kept.")
     retention_acked = models.BooleanField(
-        db_default=False, help_text="Streams: messages go once every persistent subscriber has acknowledged them."
+        db_default=False,
+        help_text="Streams: messages go once every persistent subscriber has acknowledged them.",
     )
 
     newest_index = models.BigIntegerField(db_default=0, editable=False)
@@ -73,13 +76,17 @@ class Queue(models.Model):
             models.CheckConstraint(condition=Q(name__regex=r"^[\x20-\x7e]{1,200}$"), name="queue_name_is_ascii"),
             models.CheckConstraint(condition=Q(kind__in=Kind.values), name="queue_kind_known"),
             models.CheckConstraint(condition=Q(overflow__in=Overflow.values), name="queue_overflow_known"),
-            models.CheckConstraint(condition=Q(retry_limit__isnull=True) | Q(retry_limit__gte=0), name="queue_retry_limit"),
+            models.CheckConstraint(
+                condition=Q(retry_limit__isnull=True) | Q(retry_limit__gte=0), name="queue_retry_limit"
+            ),
             models.CheckConstraint(condition=Q(heartbeat_timeout__gt=0), name="queue_heartbeat_timeout"),
             models.CheckConstraint(
                 condition=Q(retry_delay__gte=0) & Q(retry_backoff__gte=1) & Q(retry_delay_max__gte=0),
                 name="queue_retry_delays",
             ),
-            models.CheckConstraint(condition=Q(max_length__isnull=True) | Q(max_length__gte=1), name="queue_max_length"),
+            models.CheckConstraint(
+                condition=Q(max_length__isnull=True) | Q(max_length__gte=1), name="queue_max_length"
+            ),
             models.CheckConstraint(condition=Q(newest_index__gte=0) & Q(next_sequence__gte=1), name="queue_counters"),
         ]
         indexes = [

@@ -2,7 +2,7 @@
 
 from functools import cache
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import LiteralString
 
 
 class Statements:
@@ -15,5 +15,5 @@ class Statements:
 
     def _read(self, name: str) -> LiteralString:
         lines = (self._folder / f"{name}.sql").read_text().splitlines()
-        text = "\n".join(line for line in lines if not line.lstrip().startswith("--"))
-        return cast(LiteralString, text)  # a file of ours, not something a user typed
+        text: LiteralString = "\n".join(line for line in lines if not line.lstrip().startswith("--"))
+        return text

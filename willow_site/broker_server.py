@@ -73,9 +73,7 @@ class BrokerServer(Server):
     def _begin(self) -> None:
         self.ws_factory.protocol = BrokerWebSocketProtocol
         self._bound_socket.listen(BACKLOG)
-        self._port = reactor.adoptStreamPort(
-            self._bound_socket.fileno(), self._bound_socket.family, self.http_factory
-        )
+        self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stop_once)
 

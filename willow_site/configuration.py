@@ -91,9 +91,7 @@ class Configuration:
     )
 
     # This node
-    bind: str = setting(
-        "WILLOW_BIND", kinds.ip_address(), "127.0.0.1", "The address on which the broker listens."
-    )
+    bind: str = setting("WILLOW_BIND", kinds.ip_address(), "127.0.0.1", "The address on which the broker listens.")
     port: int = setting(
         "WILLOW_PORT", kinds.whole_number(1, 65535), "8080", "The TCP port on which the broker listens."
     )
@@ -158,7 +156,7 @@ class Configuration:
         "WILLOW_TRUSTED_PROXIES",
         kinds.networks(),
         "",
-        "The proxies whose `X-Forwarded-For` is believed.",
+        "The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.",
     )
 
     # Queues and messages
@@ -368,7 +366,7 @@ def load_configuration(environ: Mapping[str, str], *, supplied_later: Collection
         else:
             values[name] = "" if declared.required else None
     configuration = Configuration(**_with_derived_names(values))
-    _check_together(configuration, supplied_later)
+    _check_together(configuration, environ, supplied_later)
     return configuration
 
 
@@ -398,7 +396,7 @@ def _reachable_host(bind: str) -> str:
     return f"[{bind}]" if address.version == 6 else bind
 
 
-def _check_together(configuration: Configuration, supplied_later: Collection[str]) -> None:
+def _check_together(configuration: Configuration, environ: Mapping[str, str], supplied_later: Collection[str]) -> None:
     """Check what no setting can tell by itself."""
     rules = (
         (
@@ -425,8 +423,8 @@ def _check_together(configuration: Configuration, supplied_later: Collection[str
     settings = declared_settings()
     for kept, name, allowed in rules:
         if not kept:
-            value = getattr(configuration, name)
-            raise ConfigurationError(f'{settings[name].variable} is "{value:g}", but it must be {allowed}.')
+            variable, default = settings[name].variable, settings[name].default
+            raise ConfigurationError(f'{variable} is "{environ.get(variable) or default}", but it must be {allowed}.')
     if configuration.processes > 1 and configuration.redis_url is None and "REDIS_URL" not in supplied_later:
         raise ConfigurationError(
             f'WILLOW_PROCESSES is "{configuration.processes}", but more than one process needs REDIS_URL.'

@@ -99,9 +99,7 @@ def host_names() -> Kind[tuple[str, ...]]:
             raise ValueError
         return names
 
-    return Kind(
-        parse, "a comma separated list of host names without ports, such as broker.example.org,localhost"
-    )
+    return Kind(parse, "a comma separated list of host names without ports, such as broker.example.org,localhost")
 
 
 def networks() -> Kind[tuple[Network, ...]]:

@@ -1,4 +1,4 @@
-"""The caller's address when the connection comes through a proxy."""
+"""What a trusted proxy in front of the broker says about the caller."""
 
 import ipaddress
 from collections.abc import Awaitable, Callable, Iterable
@@ -9,11 +9,13 @@ from willow_site.setting_kinds import Network
 Scope = dict[str, Any]
 Application = Callable[[Scope, Any, Any], Awaitable[None]]
 
+SCHEMES = ("http", "https", "ws", "wss")
+
 
 class TrustedProxies:
-    """ASGI middleware: puts the caller behind a trusted proxy into `scope["client"]`.
+    """ASGI middleware: puts the caller behind a trusted proxy, and the scheme it used, into the scope.
 
-    Everything that asks who is calling reads that one place, so the rule for anonymous callers on this
+    Everything that asks who is calling reads `scope["client"]`, so the rule for anonymous callers on this
     machine holds also where a proxy on this machine passes on callers from elsewhere.
     """
 
@@ -22,14 +24,14 @@ class TrustedProxies:
         self._trusted = tuple(trusted)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        if self._trusted and scope.get("client"):
-            scope = {**scope, "client": [self._caller(scope), 0]}
+        if scope.get("client") and self._is_trusted(scope["client"][0]):
+            scope = {**scope, "client": [self._caller(scope), 0], "scheme": _scheme(scope)}
         await self._application(scope, receive, send)
 
     def _caller(self, scope: Scope) -> str:
         """The last address of the chain that is no trusted proxy: anything before it can be made up."""
         caller: str = scope["client"][0]
-        for hop in reversed(_forwarded_for(scope)):
+        for hop in reversed(_values(scope, b"x-forwarded-for")):
             if not self._is_trusted(caller):
                 break
             caller = hop
@@ -43,6 +45,13 @@ class TrustedProxies:
         return any(address in network for network in self._trusted)
 
 
-def _forwarded_for(scope: Scope) -> list[str]:
-    values = [value.decode("latin1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
-    return [hop.strip() for hop in ",".join(values).split(",") if hop.strip()]
+def _scheme(scope: Scope) -> str:
+    """How the caller reached the last proxy: Django checks the origin of forms against it."""
+    said = _values(scope, b"x-forwarded-proto")
+    return said[-1] if said and said[-1] in SCHEMES else scope.get("scheme", "http")
+
+
+def _values(scope: Scope, wanted: bytes) -> list[str]:
+    """All values of a header that may stand several times and hold several, separated by commas."""
+    lines = [value.decode("latin1") for name, value in scope["headers"] if name == wanted]
+    return [value.strip() for value in ",".join(lines).split(",") if value.strip()]

@@ -1,6 +1,6 @@
 """Daphne's WebSocket protocol, with bounds on what it holds in memory for a client.
 
-Import this module only after the event loop was chosen: it imports Twisted's reactor (see `broker_server`).
+Import this module only after the event loop was chosen: it imports Twisted's reactor (see `event_loop`).
 """
 
 import time
@@ -16,6 +16,8 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
     A message that is too large is thrown away while it streams in; the application gets
     `{"type": "websocket.receive", "too_large": <bytes>}` and the connection goes on.
     """
+
+    reading_paused = False
 
     def onMessageFrameData(self, payload: bytes) -> None:
         # The total already counts the whole length that the frame has announced.
@@ -51,8 +53,6 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         self.reading_paused = False
         self.last_ping = time.time()
         self.transport.resumeProducing()
-
-    reading_paused = False
 
     def check_timeouts(self) -> None:
         if not self.reading_paused:

@@ -9,4 +9,4 @@ WITH me AS (
 ), orphaned AS (
     UPDATE clients_session s SET node_id = NULL FROM me WHERE s.node_id = me.id RETURNING s.id
 )
-SELECT (SELECT id FROM me), ARRAY(SELECT id FROM orphaned)
+SELECT (SELECT id FROM me) AS id, ARRAY(SELECT id FROM orphaned) AS orphans

@@ -11,4 +11,4 @@ WHERE s.token = %(token)s
       SELECT FROM clients_node n
       WHERE n.id = s.node_id AND n.heartbeat_at > now() - %(lapse)s * interval '1 second'
   )
-RETURNING s.id, s.client_id
+RETURNING s.id, s.client_id, (SELECT name FROM clients_client c WHERE c.id = s.client_id)

@@ -24,9 +24,7 @@ def too_many_commands() -> FrameError:
     return FrameError(Code.TOO_LARGE, str(limit), f"A frame may hold at most {limit} commands.")
 
 
-def within_limits(
-    commands: list[Command | FrameError], frame_bytes: int, limits: Limits
-) -> list[Command | FrameError]:
+def within_limits(commands: list[Command | FrameError], frame_bytes: int, limits: Limits) -> list[Command | FrameError]:
     """The commands, with an error in the place of each that has too large a body, or of all too many."""
     if len(commands) > MOST_COMMANDS_PER_FRAME:
         return [too_many_commands()]

@@ -4,37 +4,36 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from psycopg.rows import namedtuple_row
 
 from clients.statements import statement as client_statement
+from delivery.database import fetch_rows
 from delivery.endings import FailRequest
 from delivery.protocol.errors import WillowError
 from delivery.reaper.duty import LIMIT, Tools
-from delivery.states import Reason
 from delivery.statements import statement
+from delivery.states import Reason
 
 
 async def fail_expired_claims(tools: Tools, now: datetime | None) -> int:
     parameters = {"now": now, "limit": LIMIT, "lapse": settings.WILLOW.node_lapse}
-    async with tools.connection.transaction(), tools.connection.cursor(row_factory=namedtuple_row) as cursor:
-        await cursor.execute(statement("expired_claims"), parameters)
-        claims = [_failing(row, row.holder, row.client, Reason.TIMEOUT) for row in await cursor.fetchall()]
+    async with tools.connection.transaction():
+        rows = await fetch_rows(tools.connection, statement("expired_claims"), parameters)
+        claims = [_failing(row, row.holder, row.client, Reason.TIMEOUT) for row in rows]
         failures = await tools.endings.fail(tools.connection, claims)
     tools.endings.announce(failures)
     return len(claims)
 
 
 async def end_overdue_holds(tools: Tools, now: datetime | None) -> int:
-    async with tools.connection.transaction(), tools.connection.cursor(row_factory=namedtuple_row) as cursor:
-        await cursor.execute(client_statement("overdue_sessions"), {"now": now, "limit": LIMIT})
-        sessions = await cursor.fetchall()
+    parameters = {"now": now, "limit": LIMIT}
+    async with tools.connection.transaction():
+        sessions = await fetch_rows(tools.connection, client_statement("overdue_sessions"), parameters)
         claims = []
         for session in sessions:
-            await cursor.execute(statement("held_by"), {"holder": session.id})
-            held = await cursor.fetchall()
+            held = await fetch_rows(tools.connection, statement("held_by"), {"holder": session.id})
             claims += [_failing(row, session.id, session.client, Reason.DISCONNECTED) for row in held]
         failures = await tools.endings.fail(tools.connection, claims)
-        await cursor.execute(client_statement("end_overdue"), {"session": [session.id for session in sessions]})
+        await cursor.execute(client_statement("end_sessions"), {"session": [session.id for session in sessions]})
     tools.endings.announce(failures)
     return len(sessions)
 

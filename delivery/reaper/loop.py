@@ -42,7 +42,7 @@ DUTIES = (
 class Reaper:
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
-        self.hints = Hints(node_id=0, woken=_ignore, notices_wait=_ignore, queues_changed=_ignore)
+        self.hints = Hints(node_id=0, listener=None)
 
     async def run(self) -> None:
         publisher = asyncio.create_task(self.hints.publish())
@@ -107,6 +107,3 @@ class Reaper:
 async def _became_active(connection: AsyncConnection[Any]) -> bool:
     row = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", [ONE_ACTIVE_REAPER])).fetchone()
     return bool(row and row[0])
-
-
-def _ignore(*_: Any) -> None: ...

@@ -4,12 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.rows import namedtuple_row
-
+from delivery.database import fetch_rows
 from delivery.endings import Failures
 from delivery.reaper.duty import LIMIT, Tools
-from delivery.states import Reason
 from delivery.statements import statement
+from delivery.states import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,9 @@ async def make_delayed_ready(tools: Tools, now: datetime | None) -> int:
 
 
 async def bury_expired_messages(tools: Tools, now: datetime | None) -> int:
-    async with tools.connection.transaction(), tools.connection.cursor(row_factory=namedtuple_row) as cursor:
-        await cursor.execute(statement("expired_messages"), {"now": now, "limit": LIMIT})
-        rows = await cursor.fetchall()
+    parameters = {"now": now, "limit": LIMIT}
+    async with tools.connection.transaction():
+        rows = await fetch_rows(tools.connection, statement("expired_messages"), parameters)
         buried = await tools.endings.bury(tools.connection, [(row, Expiry()) for row in rows])
     tools.endings.announce(Failures([], buried))
     return len(rows)

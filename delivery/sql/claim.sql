@@ -34,7 +34,7 @@ WITH demand AS (
         work_timeout = a.work_timeout, lease_until = now() + a.work_timeout * interval '1 second'
     FROM assigned a
     WHERE m.queue_id = a.queue_id AND m.sequence = a.sequence
-    RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body,
+    RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify
 ), noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)

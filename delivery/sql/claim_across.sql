@@ -32,7 +32,7 @@ WITH considered AS (
         lease_until = now() + coalesce(%(work_timeout)s, q.heartbeat_timeout) * interval '1 second'
     FROM locked l JOIN queues_queue q ON q.id = l.queue_id
     WHERE m.queue_id = l.queue_id AND m.sequence = l.sequence
-    RETURNING l.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body,
+    RETURNING l.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify, q.name AS queue_name
 ), noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
@@ -40,5 +40,5 @@ WITH considered AS (
     FROM claimed
     WHERE notify & 8 > 0 AND NOT %(pops)s AND poster_node <> %(node)s
 )
-SELECT place, queue_id, sequence, index, attempts, priority, body, poster, poster_node, label, notify
+SELECT place, queue_id, sequence, index, attempts, priority, body, work_timeout, poster, poster_node, label, notify
 FROM claimed ORDER BY place

@@ -1,10 +1,11 @@
 """Commands under way, and what becomes of the frames that answer them."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from willow_client.errors import WillowError
-from willow_client.frames import AnyFrame, Command, Delivery, Error, NoMessage, encode
+from willow_client.frames import AnyFrame, Command, Error, NoMessage, encode
 
 
 class Call:
@@ -19,18 +20,21 @@ class Call:
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether the caller was cancelled and nobody takes what the command brings."""
+        """Whether the caller was cancelled, so that nobody takes what the command brings."""
         return self.answer.cancelled()
 
-    def take(self, frame: AnyFrame) -> bool:
-        """Take a frame with the command's label. Returns whether no more will come."""
-        if isinstance(frame, Error):
-            self.fail(WillowError(frame.code, frame.key, frame.message))
-        else:
-            self.succeed(frame)
+    def take(self, frames: Sequence[AnyFrame]) -> bool:
+        """Take frames that came together with the command's label. Returns whether no more will come."""
+        if isinstance(frames[0], Error):
+            self.fail(error_of(frames[0]))
+            return True
+        return self._take_answers(frames)
+
+    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
+        self._succeed(frames[0])
         return True
 
-    def succeed(self, result: Any) -> None:
+    def _succeed(self, result: Any) -> None:
         if not self.answer.done():
             self.answer.set_result(result)
 
@@ -39,8 +43,21 @@ class Call:
             self.answer.set_exception(error)
 
 
+class StandingCall(Call):
+    """A command whose effect ends with the connection, so that it is sent again on every new one."""
+
+    __slots__ = ()
+
+    def __init__(self, command: Command) -> None:
+        super().__init__(command, repeatable=True)
+
+    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
+        super()._take_answers(frames)
+        return False
+
+
 class SeveralCall(Call):
-    """A command that is answered by that many frames; its answer is their list."""
+    """A command that is answered by so many frames; its answer is their list."""
 
     __slots__ = ("_frames", "_wanted")
 
@@ -49,36 +66,23 @@ class SeveralCall(Call):
         self._wanted = wanted
         self._frames: list[AnyFrame] = []
 
-    def take(self, frame: AnyFrame) -> bool:
-        if isinstance(frame, Error):
-            return super().take(frame)
-        self._frames.append(frame)
+    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
+        self._frames.extend(frames)
         if len(self._frames) < self._wanted:
             return False
-        self.succeed(self._frames)
+        self._succeed(self._frames)
         return True
 
 
 class DeliveriesCall(Call):
-    """A fetch or pop of up to so many messages. All that come, come in the same text."""
+    """A fetch or pop of several messages: those that come, come together."""
 
-    __slots__ = ("_deliveries", "_wanted")
+    __slots__ = ()
 
-    def __init__(self, command: Command, *, wanted: int, repeatable: bool) -> None:
-        super().__init__(command, repeatable=repeatable)
-        self._wanted = wanted
-        self._deliveries: list[Delivery] = []
+    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
+        self._succeed([] if isinstance(frames[0], NoMessage) else frames)
+        return True
 
-    def take(self, frame: AnyFrame) -> bool:
-        if isinstance(frame, NoMessage):
-            self.succeed([])
-            return True
-        if not isinstance(frame, Delivery):
-            return super().take(frame)
-        self._deliveries.append(frame)
-        return len(self._deliveries) == self._wanted
 
-    def text_ended(self) -> bool:
-        if self._deliveries:
-            self.succeed(self._deliveries)
-        return bool(self._deliveries)
+def error_of(frame: Error) -> WillowError:
+    return WillowError(frame.code, frame.key, frame.message)

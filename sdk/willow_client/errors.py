@@ -15,7 +15,7 @@ class WillowError(Exception):
 
 
 class DisconnectedError(WillowError):
-    """The connection was lost, or closed, before the answer came: the command may have been carried out or not."""
+    """The connection ended before the answer came: the command may have been carried out or not."""
 
     def __init__(self, message: str) -> None:
         super().__init__("Unavailable", "connection", message)

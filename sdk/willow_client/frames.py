@@ -34,7 +34,7 @@ class Pop(Command):
     queue: str
     tags: tuple[str, ...] = ()
     match: Match | None = None
-    timeout: float | None = None
+    timeout: float = 0.0
     count: int | None = None
 
 
@@ -210,9 +210,7 @@ class WorkReply(Frame, frozen=True):
     body: JsonBody
 
 
-AnyFrame: TypeAlias = (
-    Hello | Notice | Delivery | NoMessage | Error | Queue | Subscribed | Registration | WorkReply
-)
+AnyFrame: TypeAlias = Hello | Notice | Delivery | NoMessage | Error | Queue | Subscribed | Registration | WorkReply
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyFrame | list[AnyFrame]] = msgspec.json.Decoder(AnyFrame | list[AnyFrame])

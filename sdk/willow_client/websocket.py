@@ -1,7 +1,8 @@
-"""A WebSocket as an asyncio protocol: texts go in and out by plain calls, without a task or a queue for each."""
+"""A WebSocket as an asyncio protocol: texts go in and out by plain calls, without a task for each."""
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidHandshake
@@ -21,7 +22,12 @@ class WebSocket(asyncio.Protocol):
     """`received` gets each text; `resumed` is called when what was written has left after a congestion."""
 
     def __init__(
-        self, uri: WebSocketURI, headers: Mapping[str, str], *, received: Received, resumed: Callable[[], None]
+        self,
+        uri: WebSocketURI,
+        headers: Mapping[str, str],
+        *,
+        received: Received,
+        resumed: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._protocol = ClientProtocol(uri, max_size=None)
@@ -37,7 +43,7 @@ class WebSocket(asyncio.Protocol):
 
     @property
     def takes_texts(self) -> bool:
-        """Whether a text can be sent now; if not, `resumed` is called when it can, unless the end has come."""
+        """Whether a text can be sent now; if not, `resumed` is called when it can."""
         return not self._congested and self._protocol.state is State.OPEN
 
     def send(self, text: bytes) -> None:
@@ -58,8 +64,7 @@ class WebSocket(asyncio.Protocol):
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but its class
         request = self._protocol.connect()
         request.headers.update(self._headers)
         self._protocol.send_request(request)

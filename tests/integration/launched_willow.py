@@ -27,9 +27,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def run_willow(
-    *arguments: str, checkout: Path = PROJECT_FOLDER, **variables: str
-) -> subprocess.CompletedProcess[str]:
+def run_willow(*arguments: str, checkout: Path = PROJECT_FOLDER, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the launcher to its end."""
     return subprocess.run(
         [str(checkout / "willow"), *arguments],

@@ -64,9 +64,7 @@ def test_willow_runs_below_a_folder_that_only_its_owner_may_enter(closed_folder:
 
 
 @pytest.mark.long
-def test_a_fresh_clone_of_an_ordinary_user_installs_itself(
-    home: Path, port: int, ordinary_user: Account
-) -> None:
+def test_a_fresh_clone_of_an_ordinary_user_installs_itself(home: Path, port: int, ordinary_user: Account) -> None:
     checkout = home.with_name("checkout")
     copy_checkout(checkout, ordinary_user)
     with launched(checkout, port, ordinary_user).wait_until_ready() as willow:

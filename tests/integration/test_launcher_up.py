@@ -81,8 +81,7 @@ def test_another_home_cannot_have_the_same_port(willow: LaunchedWillow, home: Pa
     other = run_willow("up", "--home", str(home), "--port", str(willow.port), "--processes", processes)
     assert other.returncode == 1
     assert other.stderr == (
-        f"Port {willow.port} on 127.0.0.1 is taken by another program; "
-        "choose one with --port or WILLOW_PORT.\n"
+        f"Port {willow.port} on 127.0.0.1 is taken by another program; choose one with --port or WILLOW_PORT.\n"
     )
 
 

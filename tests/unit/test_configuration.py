@@ -96,6 +96,12 @@ def test_a_wrong_value_is_named_with_what_is_allowed(variable: str, value: str, 
     assert complaint(**{variable: value}) == f'{variable} is "{value}", but it must be {allowed}.'
 
 
+def test_a_default_that_no_longer_fits_is_named_too() -> None:
+    assert complaint(WILLOW_MAX_BODY_BYTES="50000000") == (
+        'WILLOW_MAX_FRAME_BYTES is "33554432", but it must be at least WILLOW_MAX_BODY_BYTES.'
+    )
+
+
 def test_the_longest_wait_is_no_shorter_than_the_first() -> None:
     assert complaint(WILLOW_RETRY_DELAY="1", WILLOW_RETRY_DELAY_MAX="0.5") == (
         'WILLOW_RETRY_DELAY_MAX is "0.5", but it must be at least WILLOW_RETRY_DELAY.'
@@ -133,16 +139,12 @@ def test_what_is_supplied_later_may_be_missing() -> None:
 
 
 def test_several_processes_need_redis() -> None:
-    assert complaint(WILLOW_PROCESSES="2") == (
-        'WILLOW_PROCESSES is "2", but more than one process needs REDIS_URL.'
-    )
+    assert complaint(WILLOW_PROCESSES="2") == ('WILLOW_PROCESSES is "2", but more than one process needs REDIS_URL.')
     assert load(WILLOW_PROCESSES="2", REDIS_URL="redis://127.0.0.1").processes == 2
 
 
 def test_an_unknown_variable_names_the_closest_known_one() -> None:
-    assert complaint(WILLOW_PROT="1") == (
-        "WILLOW_PROT is not a setting of Willow; the closest one is WILLOW_PORT."
-    )
+    assert complaint(WILLOW_PROT="1") == ("WILLOW_PROT is not a setting of Willow; the closest one is WILLOW_PORT.")
 
 
 def test_nodes_have_a_name_and_an_address_of_their_own() -> None:

@@ -13,9 +13,7 @@ SETTINGS = declared_settings()
 
 def rows_of_the_page() -> dict[str, list[str]]:
     page = (PROJECT_FOLDER / "docs" / "configuration.md").read_text()
-    return {
-        row["variable"]: [cell.strip() for cell in row["rest"].split(" | ")] for row in ROW.finditer(page)
-    }
+    return {row["variable"]: [cell.strip() for cell in row["rest"].split(" | ")] for row in ROW.finditer(page)}
 
 
 def default_cell(setting: Setting) -> str:

@@ -8,16 +8,17 @@ import pytest
 from willow_site.trusted_proxies import TrustedProxies
 
 
-async def caller_seen(trusted: list[str], peer: str, *forwarded_for: str) -> str:
-    seen: list[str] = []
+async def scope_seen(trusted: list[str], peer: str, headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    """What the application behind the middleware gets to see."""
+    seen: dict[str, Any] = {}
 
     async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        seen.append(scope["client"][0])
+        seen.update(scope)
 
-    headers = [(b"x-forwarded-for", value.encode()) for value in forwarded_for]
     networks = [ipaddress.ip_network(network) for network in trusted]
-    await TrustedProxies(application, networks)({"client": [peer, 1234], "headers": headers}, None, None)
-    return seen[0]
+    scope = {"client": [peer, 1234], "scheme": "http", "headers": headers}
+    await TrustedProxies(application, networks)(scope, None, None)
+    return seen
 
 
 @pytest.mark.parametrize(
@@ -44,4 +45,15 @@ async def caller_seen(trusted: list[str], peer: str, *forwarded_for: str) -> str
 async def test_the_caller_is_the_last_one_that_is_no_trusted_proxy(
     trusted: list[str], peer: str, forwarded_for: list[str], caller: str
 ) -> None:
-    assert await caller_seen(trusted, peer, *forwarded_for) == caller
+    headers = [(b"x-forwarded-for", value.encode()) for value in forwarded_for]
+    assert (await scope_seen(trusted, peer, headers))["client"][0] == caller
+
+
+@pytest.mark.parametrize(
+    ("peer", "said", "scheme"),
+    [("10.0.0.1", b"https", "https"), ("10.0.0.1", b"gopher", "http"), ("203.0.113.9", b"https", "http")],
+    ids=["a proxy", "a proxy that says nonsense", "a stranger"],
+)
+async def test_the_scheme_is_believed_from_a_trusted_proxy(peer: str, said: bytes, scheme: str) -> None:
+    seen = await scope_seen(["10.0.0.0/8"], peer, [(b"x-forwarded-proto", said)])
+    assert seen["scheme"] == scheme

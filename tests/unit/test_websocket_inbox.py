@@ -12,9 +12,7 @@ class Reading:
         self.asked: list[str] = []
 
     def inbox(self) -> Inbox:
-        return Inbox(
-            when_full=lambda: self.asked.append("pause"), when_roomy=lambda: self.asked.append("resume")
-        )
+        return Inbox(when_full=lambda: self.asked.append("pause"), when_roomy=lambda: self.asked.append("resume"))
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,7 @@ class Account:
     def _succeeds(self, command: list[str]) -> bool:
         try:
             return (
-                subprocess.run(
-                    command, capture_output=True, check=False, cwd="/", **self.popen_arguments()
-                ).returncode
+                subprocess.run(command, capture_output=True, check=False, cwd="/", **self.popen_arguments()).returncode
                 == 0
             )
         except OSError:

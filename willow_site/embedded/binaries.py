@@ -31,9 +31,7 @@ class PostgresBinaries:
         return str(self.folder / name)
 
     def major_version(self) -> int:
-        answer = subprocess.run(
-            [self.program("postgres"), "--version"], capture_output=True, text=True, check=True
-        )
+        answer = subprocess.run([self.program("postgres"), "--version"], capture_output=True, text=True, check=True)
         return int(re.findall(r"\d+", answer.stdout)[0])
 
     def has_statement_statistics(self) -> bool:

@@ -21,7 +21,7 @@ def enter_environment(requirements: Iterable[str], arguments: list[str]) -> None
     missing = [file for file in requirements if not _is_installed(file)]
     if missing:
         _install(missing)
-    if Path(sys.prefix) != ENVIRONMENT:
+    if not ENVIRONMENT.samefile(sys.prefix):
         os.execv(PYTHON, [str(PYTHON), str(PROJECT_FOLDER / "willow"), *arguments])
 
 
@@ -35,9 +35,7 @@ def _install(files: list[str]) -> None:
                 if not _is_installed(file):
                     _install_file(file)
     except PermissionError as error:
-        raise LauncherError(
-            f"Willow cannot write {error.filename}; start it as the owner of the folder."
-        ) from None
+        raise LauncherError(f"Willow cannot write {error.filename}; start it as the owner of the folder.") from None
 
 
 def _stamp(file: str) -> Path:
@@ -53,9 +51,7 @@ def _is_installed(file: str) -> bool:
 def _has_working_pip() -> bool:
     if not PYTHON.exists():
         return False
-    return (
-        subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
-    )
+    return subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
 
 
 def _make_environment() -> None:
@@ -64,9 +60,7 @@ def _make_environment() -> None:
             f"{sys.executable} cannot make a virtual environment; on Debian and Ubuntu install python3-venv."
         )
     print("Making a Python environment in .venv (only the first time).", flush=True)
-    _run_or_raise(
-        [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "The Python environment was not made"
-    )
+    _run_or_raise([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "The Python environment was not made")
 
 
 def _install_file(file: str) -> None:
@@ -79,7 +73,7 @@ def _install_file(file: str) -> None:
 
 
 def _run_or_raise(command: list[str], failure: str) -> None:
-    """Run the command, telling which packages it is at; on failure show all it said."""
+    """Run the command, telling which packages it is at; on failure show how it ended."""
     said: list[str] = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT_FOLDER
@@ -88,6 +82,6 @@ def _run_or_raise(command: list[str], failure: str) -> None:
         for line in process.stdout:
             said.append(line)
             if line.startswith(("Collecting ", "Installing ")):
-                print(f"  {line.strip()[:100]}", flush=True)
+                print(f"  {line.partition(' (from')[0].strip()[:100]}", flush=True)
     if process.returncode != 0:
         raise LauncherError(f"{failure}:\n{''.join(said[-20:])}")

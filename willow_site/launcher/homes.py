@@ -33,9 +33,7 @@ class Home:
     def make(self) -> None:
         """Make the folder if need be; as root, the account of the embedded servers must pass through it."""
         if self.folder.exists() and os.geteuid() not in (0, self.folder.stat().st_uid):
-            raise LauncherError(
-                f"The home {self.folder} belongs to another user; choose one of your own with --home."
-            )
+            raise LauncherError(f"The home {self.folder} belongs to another user; choose one of your own with --home.")
         try:
             if not self.folder.exists():
                 self.folder.mkdir(parents=True)
@@ -87,9 +85,5 @@ class Home:
 
     def _held_sentence(self) -> str:
         holder = self._written_holder()
-        who = (
-            f"process {holder.pid} on port {holder.port} since {holder.since}"
-            if holder
-            else "another process"
-        )
+        who = f"process {holder.pid} on port {holder.port} since {holder.since}" if holder else "another process"
         return f"The home {self.folder} is in use by {who}; stop that one or choose another home with --home."

@@ -63,9 +63,7 @@ def open_files(patient: Patient) -> Finding:
 def clock(patient: Patient) -> Finding:
     timedatectl = shutil.which("timedatectl")
     command = [timedatectl or "timedatectl", "show", "--property=NTPSynchronized", "--value"]
-    answer = (
-        subprocess.run(command, capture_output=True, text=True, check=False).stdout if timedatectl else ""
-    )
+    answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout if timedatectl else ""
     if answer.strip() == "yes":
         return good("The clock is kept by a time server.")
     if answer.strip() == "no":
@@ -73,9 +71,7 @@ def clock(patient: Patient) -> Finding:
             "The clock is not kept by a time server.",
             f"Run one: workers whose clock is off by {patient.configuration.max_clock_skew:g} s are refused.",
         )
-    return note(
-        "Whether a time server keeps the clock cannot be seen here.", "Compare it with another machine."
-    )
+    return note("Whether a time server keeps the clock cannot be seen here.", "Compare it with another machine.")
 
 
 def java(patient: Patient) -> Finding:

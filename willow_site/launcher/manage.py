@@ -24,8 +24,6 @@ def run(arguments: list[str]) -> int:
     servers = Servers(configuration, home, end_with_launcher=False)
     try:
         environ |= servers.start()
-        return run_in_foreground(
-            [sys.executable, str(PROJECT_FOLDER / "manage.py"), *options.command], environ
-        )
+        return run_in_foreground([sys.executable, str(PROJECT_FOLDER / "manage.py"), *options.command], environ)
     finally:
         servers.stop()

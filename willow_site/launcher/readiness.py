@@ -20,9 +20,7 @@ def http_url(bind: str, port: int) -> str:
 
 def answers(bind: str, port: int) -> bool:
     try:
-        return _answers_http(reachable_address(bind), port) and _opens_websocket(
-            reachable_address(bind), port
-        )
+        return _answers_http(reachable_address(bind), port) and _opens_websocket(reachable_address(bind), port)
     except (OSError, http.client.HTTPException):
         return False
 

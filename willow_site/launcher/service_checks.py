@@ -41,9 +41,7 @@ def redis(patient: Patient) -> Finding:
     try:
         socket.create_connection((parts.hostname, parts.port or REDIS_PORT), timeout=CONNECT_SECONDS).close()
     except OSError as error:
-        return wrong(
-            f"Redis at {parts.hostname} cannot be reached: {error}.", "Check REDIS_URL and the server."
-        )
+        return wrong(f"Redis at {parts.hostname} cannot be reached: {error}.", "Check REDIS_URL and the server.")
     return good(f"Redis at {parts.hostname} can be reached.")
 
 
@@ -103,20 +101,12 @@ def _connection_limit(connection: "psycopg.Connection[Any]", patient: Patient) -
     allowed = int(_shown(connection, "SHOW max_connections"))
     needed = configuration.processes * (configuration.database_pool + CONSOLE_CONNECTIONS)
     what = f"The database allows {allowed} connections; this node may open {needed}."
-    return (
-        good(what)
-        if needed < allowed
-        else wrong(what, "Raise max_connections or lower WILLOW_DATABASE_POOL.")
-    )
+    return good(what) if needed < allowed else wrong(what, "Raise max_connections or lower WILLOW_DATABASE_POOL.")
 
 
 def _migrations(patient: Patient) -> Finding:
     check = [sys.executable, str(PROJECT_FOLDER / "manage.py"), "migrate", "--check"]
-    answer = subprocess.run(
-        check, env=dict(patient.environ), cwd=PROJECT_FOLDER, capture_output=True, check=False
-    )
+    answer = subprocess.run(check, env=dict(patient.environ), cwd=PROJECT_FOLDER, capture_output=True, check=False)
     if answer.returncode == 0:
         return good("The database schema is up to date.")
-    return note(
-        "The database schema is not up to date.", "`./willow up` or `./willow manage migrate` does it."
-    )
+    return note("The database schema is not up to date.", "`./willow up` or `./willow manage migrate` does it.")

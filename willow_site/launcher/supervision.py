@@ -54,9 +54,7 @@ class SupervisedProcess:
             if time.monotonic() - began > STABLE_SECONDS:
                 delay = FIRST_DELAY
             self.failures += 1
-            print(
-                f"The {self.name} {_how_it_ended(exit_code)} and is started again in {delay:g} s.", flush=True
-            )
+            print(f"The {self.name} {_how_it_ended(exit_code)} and is started again in {delay:g} s.", flush=True)
             await self._pause(delay)
             delay = min(delay * 2, LONGEST_DELAY)
 

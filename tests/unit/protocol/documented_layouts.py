@@ -29,8 +29,7 @@ def read_layouts() -> Layouts:
     rust = "\n".join(re.findall(r"```rust\n(.*?)```", PAGE.read_text(), re.DOTALL))
     return Layouts(
         names={
-            name: [_json_name(name, each) for each in names.split(", ")]
-            for name, names in _ENUM_OF_NAMES.findall(rust)
+            name: [_json_name(name, each) for each in names.split(", ")] for name, names in _ENUM_OF_NAMES.findall(rust)
         },
         variants={
             name: [(variant.lower(), _fields(fields)) for variant, fields in _VARIANT.findall(body)]

@@ -191,8 +191,7 @@ COMMAND_VECTORS = {
         ),
     ),
     "create with nothing": (
-        "06000000 0100000000000000 71 0000000000000000"
-        "00 00 00 00 00 00 00 00 0000000000000000 00 00 00 00 00",
+        "06000000 0100000000000000 71 000000000000000000 00 00 00 00 00 00 00 0000000000000000 00 00 00 00 00",
         Create(queue="q", label=0),
     ),
     "subscribe with everything": (
@@ -249,8 +248,7 @@ COMMAND_VECTORS = {
         Ready(services=("a",), heartbeat_interval=5.0, time=1.5, config_version="7", slots=4),
     ),
     "ready with nothing": (
-        "0b000000 0100000000000000 0100000000000000 61"
-        "0000000000001440 000000000000f83f 0100000000000000 37 00",
+        "0b000000 0100000000000000 0100000000000000 610000000000001440 000000000000f83f 0100000000000000 37 00",
         Ready(services=("a",), heartbeat_interval=5.0, time=1.5, config_version="7", slots=1),
     ),
     "ping": ("0c000000 000000000000f83f 0100000000000000 37", Ping(time=1.5, config_version="7")),
@@ -420,8 +418,7 @@ FRAME_VECTORS = {
     "pong": (Pong(time=1.5, config_version="7"), "0a000000 000000000000f83f 0100000000000000 37"),
     "workrequest": (
         WorkRequestOut(work_request_identifier="w8", service="a", body=b"\xff", time=1.5, config_version="7"),
-        "0b000000 0200000000000000 7738 0100000000000000 61 0100000000000000 ff"
-        "000000000000f83f 0100000000000000 37",
+        "0b000000 0200000000000000 7738 0100000000000000 61 0100000000000000 ff000000000000f83f 0100000000000000 37",
     ),
     "workreply": (
         WorkReplyOut(label=60, work_request_identifier="w8", body=b"ok"),
@@ -460,16 +457,12 @@ def test_every_variant_has_a_vector():
 
 def test_commands_stand_back_to_back():
     encoded = "".join(encoded for encoded, _ in COMMAND_VECTORS.values())
-    assert bincode.decode(bytes.fromhex(encoded), LIMITS) == [
-        command for _, command in COMMAND_VECTORS.values()
-    ]
+    assert bincode.decode(bytes.fromhex(encoded), LIMITS) == [command for _, command in COMMAND_VECTORS.values()]
 
 
 def test_a_batch_is_its_frames_back_to_back():
     frames = [frame for frame, _ in FRAME_VECTORS.values()]
-    assert bincode.encode_batch(frames) == bytes.fromhex(
-        "".join(encoded for _, encoded in FRAME_VECTORS.values())
-    )
+    assert bincode.encode_batch(frames) == bytes.fromhex("".join(encoded for _, encoded in FRAME_VECTORS.values()))
 
 
 @pytest.mark.parametrize(

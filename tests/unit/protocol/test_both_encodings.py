@@ -82,8 +82,7 @@ COMMAND_FIELDS = {
         {"config_version": TEXTS},
     ),
     "ready": (
-        VERSIONED
-        | {"services": st.lists(NAMES, min_size=1, max_size=5), "heartbeat_interval": POSITIVE_SECONDS},
+        VERSIONED | {"services": st.lists(NAMES, min_size=1, max_size=5), "heartbeat_interval": POSITIVE_SECONDS},
         {"slots": st.integers(1, 65_535)},
     ),
     "ping": (VERSIONED, {}),
@@ -131,9 +130,7 @@ def documented_fields(command: dict) -> dict:
 def bincode_form(command: dict) -> dict:
     layout = documented_fields(command)
     plain = {
-        key: value
-        for key, value in BINCODE_DEFAULTS.items()
-        if key in layout and not layout[key].startswith("Option")
+        key: value for key, value in BINCODE_DEFAULTS.items() if key in layout and not layout[key].startswith("Option")
     }
     return plain | command
 

@@ -73,9 +73,7 @@ def test_a_body_is_a_text_or_a_list_of_bytes(given, body):
     assert decoded(type="workrequest", service="s", body=given).body == body
 
 
-@pytest.mark.parametrize(
-    "field", ["tags", "priority", "label", "notify", "key", "delay", "ttl", "dedupe", "unknown"]
-)
+@pytest.mark.parametrize("field", ["tags", "priority", "label", "notify", "key", "delay", "ttl", "dedupe", "unknown"])
 def test_null_means_left_out(field):
     assert decoded(**POST | {field: None}) == decoded(**POST)
 

@@ -152,9 +152,7 @@ def test_what_comes_after_an_unreadable_command_is_left_alone():
     assert len(decode(frame, LIMITS)) == 2
 
 
-@pytest.mark.parametrize(
-    "encoded", [encoded for encoded, _ in COMMAND_VECTORS.values()], ids=COMMAND_VECTORS.keys()
-)
+@pytest.mark.parametrize("encoded", [encoded for encoded, _ in COMMAND_VECTORS.values()], ids=COMMAND_VECTORS.keys())
 def test_a_command_cut_off_anywhere_names_the_field_where_it_ends(encoded):
     data = bytes.fromhex(encoded)
     ends = command_field_ends(data)
@@ -204,9 +202,7 @@ def test_a_frame_of_too_many_commands_is_refused_as_a_whole():
 def test_reading_stops_at_the_first_command_too_many(monkeypatch):
     refused = []
     refusal_of_values = bincode._refusal_of_values
-    monkeypatch.setattr(
-        bincode, "_refusal_of_values", lambda *values: refused.append(1) or refusal_of_values(*values)
-    )
+    monkeypatch.setattr(bincode, "_refusal_of_values", lambda *values: refused.append(1) or refusal_of_values(*values))
     bad = encode_command(POP | {"queue": ""})
     decode(bad * (3 * MOST_COMMANDS_PER_FRAME), LIMITS)
     assert len(refused) == MOST_COMMANDS_PER_FRAME + 1
@@ -233,16 +229,8 @@ def test_the_message_says_what_was_expected_and_what_came():
     def message(frame):
         return decode(frame, LIMITS)[0].message
 
-    assert (
-        message(encode_command(POP | {"count": 0}))
-        == "`count` must be a whole number from 1 to 10000, not 0."
-    )
+    assert message(encode_command(POP | {"count": 0})) == "`count` must be a whole number from 1 to 10000, not 0."
     assert message(bytes.fromhex("10000000")) == "16 is not the number of a command."
-    assert (
-        message(bytes.fromhex("0a000000 03000000"))
-        == "`config_type` cannot be read: 3 stands for nothing there."
-    )
+    assert message(bytes.fromhex("0a000000 03000000")) == "`config_type` cannot be read: 3 stands for nothing there."
     assert message(bytes.fromhex("08000000 01")) == "`label` cannot be read: the frame ends inside it."
-    assert message(bytes.fromhex("01000000 0100000000000000 ff")) == (
-        "`queue` cannot be read: it is not valid UTF-8."
-    )
+    assert message(bytes.fromhex("01000000 0100000000000000 ff")) == ("`queue` cannot be read: it is not valid UTF-8.")

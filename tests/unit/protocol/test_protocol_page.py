@@ -14,8 +14,7 @@ from tests.unit.protocol.samples import LIMITS
 EXAMPLES = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
 COMMAND_NAMES = {command.__struct_config__.tag for command in COMMANDS}
 FRAME_FIELDS = {
-    frame.__struct_config__.tag: {field.encode_name: field.required for field in fields(frame)}
-    for frame in FRAMES
+    frame.__struct_config__.tag: {field.encode_name: field.required for field in fields(frame)} for frame in FRAMES
 }
 
 

@@ -15,9 +15,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         configuration = settings.WILLOW
         try:
-            listening = bound_socket(
-                configuration.bind, configuration.port, shared=configuration.processes > 1
-            )
+            listening = bound_socket(configuration.bind, configuration.port, shared=configuration.processes > 1)
         except PortTakenError as error:
             raise CommandError(str(error)) from None
         use_uvloop()

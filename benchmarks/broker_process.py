@@ -1,0 +1,102 @@
+"""A broker as operators run it: `manage.py serve` in a process of its own."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from willow_site.configuration import PROJECT_FOLDER
+from willow_site.launcher.foreground import without_settings
+from willow_site.processes import ends_with_parent, wait_until
+
+START_SECONDS = 30
+STOP_SECONDS = 15
+
+
+class BrokerProcess:
+    def __init__(self, database_url: str) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="willow-bench-")
+        home = Path(self._folder.name)
+        (home / "static").mkdir()
+        self._log = home / "log"
+        self._port = _free_port()
+        self._environ = {
+            **without_settings(os.environ),
+            "DATABASE_URL": database_url,
+            "SECRET_KEY": secrets.token_urlsafe(36),
+            "WILLOW_HOME": str(home),
+            "WILLOW_PORT": str(self._port),
+            "WILLOW_LOG_LEVEL": "warning",
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self._port}/connect/"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def migrate(self) -> None:
+        command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(command, cwd=PROJECT_FOLDER, env=self._environ, check=True)
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve"],
+                cwd=PROJECT_FOLDER,
+                env=self._environ,
+                stdout=log,
+                stderr=log,
+                preexec_fn=ends_with_parent(signal.SIGTERM),
+            )
+        if not wait_until(lambda: self._listens() or self._process_ended(), START_SECONDS) or self._process_ended():
+            raise RuntimeError(f"The broker did not start:\n{self._log.read_text()}")
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def remove(self) -> None:
+        self.stop()
+        self._folder.cleanup()
+
+    def log(self) -> str:
+        """What it complained about."""
+        return self._log.read_text()
+
+    def memory_bytes(self) -> int:
+        resident: int = psutil.Process(self.pid).memory_info().rss
+        return resident
+
+    def cpu_seconds(self) -> float:
+        times = psutil.Process(self.pid).cpu_times()
+        return times.user + times.system
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+    def _process_ended(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,34 @@
+"""How much is measured: enough to trust the numbers, or just enough to see that everything works."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    runs: int  # of which the medians are taken
+    seconds: float  # that one measurement lasts
+    body_sizes: tuple[int, ...]  # bytes
+    backlog: int  # messages waiting in a long queue
+    short_backlog: int  # messages waiting in a short one
+    lifetime: int  # messages over which memory must stay flat
+    idle_connections: int
+
+
+FULL = Scale(
+    runs=5,
+    seconds=4.0,
+    body_sizes=(100, 1024),
+    backlog=1_000_000,
+    short_backlog=10_000,
+    lifetime=1_000_000,
+    idle_connections=1_000,
+)
+QUICK = Scale(
+    runs=1,
+    seconds=1.5,
+    body_sizes=(100,),
+    backlog=50_000,
+    short_backlog=10_000,
+    lifetime=60_000,
+    idle_connections=300,
+)

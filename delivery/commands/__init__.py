@@ -1,0 +1,59 @@
+"""What each command of a client does. A new command: its frame in delivery/protocol/frames.py, its handler here."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from delivery.commands.define import create
+from delivery.commands.post import post
+from delivery.commands.read import fetch, pop
+from delivery.commands.register import register
+from delivery.commands.settle import fail, finish, keepalive
+from delivery.commands.subscribe import subscribe, unsubscribe
+from delivery.protocol.errors import Code, FrameError, WillowError
+from delivery.protocol.frames import (
+    Command,
+    Create,
+    Fail,
+    Fetch,
+    Finish,
+    Keepalive,
+    Pop,
+    Post,
+    Register,
+    Subscribe,
+    Unsubscribe,
+)
+from delivery.session import Session
+
+HANDLERS: dict[type[Command], Callable[[Session, Any], None]] = {
+    Post: post,
+    Pop: pop,
+    Fetch: fetch,
+    Finish: finish,
+    Fail: fail,
+    Keepalive: keepalive,
+    Create: create,
+    Subscribe: subscribe,
+    Unsubscribe: unsubscribe,
+    Register: register,
+}
+
+
+def handle(session: Session, commands: Iterable[Command | FrameError]) -> None:
+    """Take the commands of a frame in their order. None of them waits here; a bad one is refused alone."""
+    for command in commands:
+        if isinstance(command, FrameError):
+            session.refuse(command.label, command)
+            continue
+        try:
+            handler = HANDLERS.get(type(command))
+            if handler is None:
+                raise _not_served(command)
+            handler(session, command)
+        except WillowError as error:
+            session.refuse(getattr(command, "label", None), error)
+
+
+def _not_served(command: Command) -> WillowError:
+    kind = type(command).__struct_config__.tag
+    return WillowError(Code.BAD_REQUEST, "type", f"This broker does not serve `{kind}`.")

@@ -1,0 +1,65 @@
+"""fetch and pop: one answer each, at once or when a message comes."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from clients.models import Permission
+from delivery.directory import default_match
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.frames import Fetch, Pop
+from delivery.waiting import Demand
+from queues.definitions import QueueRecord, tag_set
+
+if TYPE_CHECKING:
+    from delivery.session import Session
+
+
+def fetch(session: "Session", command: Fetch) -> None:
+    _read(
+        session,
+        command,
+        command.block_timeout,
+        work_timeout=command.work_timeout,
+        synchronous=command.sync == "sync",
+    )
+
+
+def pop(session: "Session", command: Pop) -> None:
+    _read(session, command, command.timeout or 0.0, pops=True)
+
+
+def _read(session: "Session", command: Fetch | Pop, wait_seconds: float, **how: Any) -> None:
+    session.require(Permission.FETCH, command.queue)
+    if len(session.demands) >= settings.WILLOW.connection_commands:
+        reason = f"This connection has {len(session.demands)} fetches and pops waiting already."
+        raise WillowError(Code.OVERLOADED, "connection", reason)
+    tags = tag_set(command.tags)
+    match = command.match or default_match(tags)
+    directory = session.node.directory
+
+    def found(queues: list[QueueRecord]) -> None:
+        if session.closed:
+            return
+        work_queues = [queue for queue in queues if not queue.is_stream]
+        if queues and not work_queues:
+            session.refuse(command.label, _stream_is_subscribed_to(command.queue))
+            return
+        places = command.count or 1
+        in_turns = match == "any"
+        demand = Demand(session.reader, command.label, work_queues, places=places, in_turns=in_turns, **how)
+        session.demands.add(demand)
+        if wait_seconds > 0 and match != "exact":
+            waiters = session.node.engine.waiters
+            watch = directory.watch(command.queue, tags, match, lambda queue: waiters.add_queue(demand, queue))
+            demand.when_ended = lambda: directory.unwatch(watch)
+        session.node.engine.take(demand, wait_seconds)
+
+    def look() -> None:
+        directory.resolve(command.queue, tags, match, found, lambda error: session.refuse(command.label, error))
+
+    session.posts.then(command.queue, look)
+
+
+def _stream_is_subscribed_to(name: str) -> WillowError:
+    return WillowError(Code.BAD_REQUEST, "queue", f"The queue {name} is a stream: it is read by `subscribe`.")

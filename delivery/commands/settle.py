@@ -1,0 +1,132 @@
+"""finish, fail and keepalive: what a client says about the messages that it holds."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from clients.models import Permission
+from delivery.endings import FailRequest, FinishRequest, KeepaliveRequest, message_key, not_claimed
+from delivery.engine import KeepaliveAllRequest
+from delivery.positions import AckRecord
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.frames import Fail, Finish, Keepalive, Notice
+from delivery.states import Reason
+
+if TYPE_CHECKING:
+    from delivery.session import Session
+    from delivery.streams import StreamReader
+
+LARGEST_NUMBER = 2**63 - 1  # what PostgreSQL's bigint holds: no shard, sequence or index is ever larger
+
+
+def finish(session: "Session", command: Finish) -> None:
+    reader = _check(session, command)
+    synchronous = command.response == "sync"
+    answer = _answer(session, command, acknowledges=reader is None)
+    if reader is not None:
+        if not reader.acknowledge(command.sequence, command.index, answer, synchronous=synchronous):
+            answer(not_claimed(command.shard, command.sequence))
+        return
+    session.node.engine.end(
+        FinishRequest(**_claim(session, command, answer), synchronous=synchronous, reply=command.reply)
+    )
+
+
+def fail(session: "Session", command: Fail) -> None:
+    reader = _check(session, command)
+    answer = _answer(session, command, acknowledges=False)
+    if reader is not None:
+        outstanding = reader.fail(command.sequence, command.index, command.delay)
+        answer(None if outstanding else not_claimed(command.shard, command.sequence))
+        return
+    session.node.engine.end(
+        FailRequest(
+            **_claim(session, command, answer),
+            synchronous=command.response == "sync",
+            reason=Reason.FAILED.value,
+            error=command.error,
+            delay=command.delay,
+        )
+    )
+
+
+def keepalive(session: "Session", command: Keepalive) -> None:
+    if command.queue is None or command.shard is None or command.sequence is None:
+        _keep_all_alive(session, command)
+        return
+    reader = _check(session, command)
+    answer = _keepalive_answer(session, command)
+    if reader is not None:
+        outstanding = reader.keep_alive(command.sequence, command.index)
+        answer(None if outstanding else not_claimed(command.shard, command.sequence))
+        return
+    claim = _claim(session, command, answer)
+    del claim["client"]
+    session.node.engine.end(KeepaliveRequest(**claim))
+
+
+def _keep_all_alive(session: "Session", command: Keepalive) -> None:
+    session.began()
+
+    def answer(error: WillowError | None) -> None:
+        if error is None:
+            session.restart_claims()
+        _keepalive_answer(session, command)(error)
+
+    session.node.engine.end(KeepaliveAllRequest(session.session_id, answer))
+
+
+def _check(session: "Session", command: Finish | Fail | Keepalive) -> "StreamReader | None":
+    """Refuse at once what cannot be anybody's claim. Returns the stream's reader, if the message is one of a stream."""
+    name, shard, sequence = command.queue or "", command.shard or 0, command.sequence or 0
+    session.require(Permission.FETCH, name)
+    queue = session.node.directory.by_id(shard)
+    impossible = max(shard, sequence, command.index or 0) > LARGEST_NUMBER
+    if impossible or (queue is not None and queue.name != name):
+        key = message_key(shard, sequence)
+        raise WillowError(Code.NO_OBJECT, key, f"There is no message {key} in the queue {name}.")
+    session.began()
+    return session.streams.get(shard)
+
+
+def _claim(session: "Session", command: Any, answer: Callable[[WillowError | None], None]) -> dict[str, Any]:
+    return {
+        "queue_id": command.shard,
+        "sequence": command.sequence,
+        "index": command.index,
+        "holder": session.session_id,
+        "client": session.client_name,
+        "answer": answer,
+    }
+
+
+def _answer(session: "Session", command: Finish | Fail, *, acknowledges: bool) -> Callable[[WillowError | None], None]:
+    def answer(error: WillowError | None) -> None:
+        session.ended()
+        if error is not None and error.code == Code.UNAVAILABLE:
+            session.refuse(command.label, error)
+            return
+        # Refused or not, the claim has ended, if it was this session's at all.
+        index = session.let_go((command.shard, command.sequence), command.index)
+        if error is not None:
+            session.refuse(command.label, error)
+            return
+        if acknowledges and session.registered is not None and index is not None:
+            session.node.streams.submit(AckRecord(session.registered.id, command.shard, index))
+        if command.response is not None:
+            session.send(Notice(command.label, command.response, command.shard, command.sequence, index))
+
+    return answer
+
+
+def _keepalive_answer(session: "Session", command: Keepalive) -> Callable[[WillowError | None], None]:
+    def answer(error: WillowError | None) -> None:
+        session.ended()
+        claim = session.claims.get((command.shard or 0, command.sequence or 0))
+        if error is not None:
+            session.refuse(command.label, error)
+        elif claim is not None:
+            claim.restart()
+        if error is None and command.label is not None:
+            session.send(Notice(command.label, "keepalive", command.shard, command.sequence, command.index))
+
+    return answer

@@ -1,0 +1,102 @@
+"""How far registered clients have come, written down in batches."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from psycopg import AsyncConnection
+
+from delivery.arrays import BigintColumn, TextColumn
+from delivery.protocol.errors import WillowError
+from delivery.statements import statement
+
+Answer = Callable[[WillowError | None], None]  # called with None when it is done
+
+
+class Reader(Protocol):
+    """A stream's reader, as far as its position goes."""
+
+    client_id: int
+    session_id: int
+    queue_id: int
+    acked_index: int
+    acked_above: set[int]
+    pending_write: "PositionWrite | None"
+
+    @property
+    def floor_index(self) -> int: ...
+
+    @property
+    def delivered_index(self) -> int: ...
+
+
+class PositionWrite:
+    """A reader's position on its way to the storage, with everyone who waits for it to arrive."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.synchronous = False
+        self._answers: list[Answer] = []
+
+    def add(self, answer: Answer | None, synchronous: bool) -> None:
+        self.synchronous |= synchronous
+        if answer is not None:
+            self._answers.append(answer)
+
+    def begin(self) -> None:
+        """From now on, changes need a write of their own."""
+        if self.reader.pending_write is self:
+            self.reader.pending_write = None
+
+    def done(self) -> None:
+        for answer in self._answers:
+            answer(None)
+
+    def fail(self, error: WillowError) -> None:
+        self.begin()
+        for answer in self._answers:
+            answer(error)
+
+
+class AckRecord:
+    """A registered client finished a message of a work queue."""
+
+    synchronous = False
+
+    def __init__(self, client_id: int, queue_id: int, index: int) -> None:
+        self.client_id = client_id
+        self.queue_id = queue_id
+        self.index = index
+
+    def fail(self, error: WillowError) -> None:
+        """The message is finished all the same; the client's next finish brings the record up to date."""
+
+
+async def run_position_writes(connection: AsyncConnection[Any], writes: list[PositionWrite]) -> None:
+    for write in writes:
+        write.begin()
+    readers = [write.reader for write in writes]
+    columns = {
+        "client_id": BigintColumn([reader.client_id for reader in readers]),
+        "session_id": BigintColumn([reader.session_id for reader in readers]),
+        "queue_id": BigintColumn([reader.queue_id for reader in readers]),
+        "acked_index": BigintColumn([reader.acked_index for reader in readers]),
+        "floor_index": BigintColumn([reader.floor_index for reader in readers]),
+        "delivered_index": BigintColumn([reader.delivered_index for reader in readers]),
+        "acked_above": TextColumn([_array_literal(reader.acked_above) for reader in readers]),
+    }
+    await connection.execute(statement("save_positions"), columns)
+    for write in writes:
+        write.done()
+
+
+async def run_ack_records(connection: AsyncConnection[Any], records: list[AckRecord]) -> None:
+    columns = {
+        "client_id": BigintColumn([record.client_id for record in records]),
+        "queue_id": BigintColumn([record.queue_id for record in records]),
+        "index": BigintColumn([record.index for record in records]),
+    }
+    await connection.execute(statement("record_acks"), columns)
+
+
+def _array_literal(numbers: set[int]) -> str:
+    return "{" + ",".join(map(str, sorted(numbers))) + "}"

@@ -1,0 +1,71 @@
+"""Registering a client: one live session for each name in the whole cluster, taking up what the last one left."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from psycopg import AsyncConnection
+
+from clients.principal import Principal
+from clients.statements import statement as client_statement
+from delivery.database import fetch_rows
+from delivery.protocol.errors import Code, WillowError
+from delivery.statements import statement
+from delivery.subscriptions import Wish
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    client_id: int
+    name: str
+    persistent: bool
+    defined_at: datetime
+    wishes: list[Wish]
+    held: Sequence[Any]
+    record: Sequence[Any]  # rows of client_record.sql
+
+
+async def register(
+    connection: AsyncConnection[Any], *, session_id: int, principal: Principal, name: str, persistent: bool
+) -> Registration:
+    """Bind a session to a client. Everything happens in one transaction, guarded by a unique index."""
+    async with connection.transaction():
+        definition = {"name": name, "persistent": persistent}
+        [client] = await fetch_rows(connection, client_statement("define_client"), definition)
+        _check_may_register(client, principal, name, persistent)
+        await _take_over(connection, client.id, session_id)
+        await connection.execute(client_statement("bind_session"), {"client": client.id, "session": session_id})
+        subscriptions = await fetch_rows(connection, client_statement("load_subscriptions"), {"client": client.id})
+        held = await fetch_rows(connection, statement("held_messages"), {"holder": session_id})
+        record = await fetch_rows(connection, statement("client_record"), {"client": client.id})
+    wishes = [_wish(row) for row in subscriptions]
+    return Registration(client.id, name, persistent, client.defined_at, wishes, held, record)
+
+
+def _check_may_register(client: Any, principal: Principal, name: str, persistent: bool) -> None:
+    if client.keyed and principal.client_id != client.id:
+        reason = f"The client {name} has keys of its own; connect with one of them to be it."
+        raise WillowError(Code.PERMISSION_DENIED, name, reason)
+    if client.persistent != persistent:
+        kind = "persistent" if client.persistent else "transient"
+        raise WillowError(Code.OBJECT_ALREADY_EXISTS, name, f"The client {name} is registered as {kind}.")
+
+
+async def _take_over(connection: AsyncConnection[Any], client_id: int, session_id: int) -> None:
+    """End the client's earlier session, unless it is live; what that held goes to the new one."""
+    parameters = {"client": client_id, "lapse": settings.WILLOW.node_lapse}
+    for earlier in await fetch_rows(connection, client_statement("client_session"), parameters):
+        if earlier.id == session_id:
+            continue
+        if earlier.alive:
+            reason = f"This client has a live session on the node {earlier.node}."
+            raise WillowError(Code.PERMISSION_DENIED, earlier.node, reason)
+        await connection.execute(statement("hand_claims_over"), {"from": earlier.id, "to": session_id})
+        await connection.execute(client_statement("end_sessions"), {"session": [earlier.id]})
+
+
+def _wish(row: Any) -> Wish:
+    label = None if row.label is None else int(row.label)
+    return Wish(label, row.name, tuple(row.tags), row.match, row.in_flight, row.work_timeout, row.sync)

@@ -1,0 +1,145 @@
+"""Standing readers of a connection: each subscription's queues, places and order."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from delivery.directory import Watch
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.fields import Match
+from delivery.protocol.frames import Error
+from delivery.streams import StreamReader
+from delivery.waiting import Demand
+from queues.definitions import QueueRecord
+
+if TYPE_CHECKING:
+    from delivery.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a client subscribes to, as it is kept for registered clients."""
+
+    label: int | None
+    name: str
+    tags: tuple[str, ...]
+    match: Match
+    in_flight: int
+    work_timeout: float | None
+    sync: str
+    start: str | int = "new"  # streams: where a first subscription starts
+
+
+class Subscription:
+    """`any` gives each queue a reader with places of its own; every other match is one reader over all its queues."""
+
+    def __init__(self, session: "Session", wish: Wish) -> None:
+        self._session = session
+        self.wish = wish
+        self.queues: dict[int, QueueRecord] = {}
+        self._demands: dict[int, Demand] = {}  # by queue where each has its own, otherwise under 0
+        self._streams: dict[int, StreamReader] = {}
+        self._watch: Watch | None = None
+        self._held: Counter[int] = Counter()  # places that are taken from the start
+        self._arrived: dict[Demand, deque[Any]] = {}  # of `any`: what goes out in turns
+        self.ended = False
+
+    @property
+    def session_id(self) -> int:
+        return self._session.session_id
+
+    @property
+    def client_name(self) -> str | None:
+        return self._session.client_name
+
+    def start(self, queues: Sequence[QueueRecord], held: Sequence[Any] = ()) -> None:
+        """Begin to read. `held`: messages from an earlier session of the client, which are sent again first."""
+        self._watch = self._session.node.directory.watch(self.wish.name, self.wish.tags, self.wish.match, self.join)
+        self._held = Counter(self._reader_key(row.queue_id) for row in held)
+        for queue in queues:
+            self.join(queue)
+        for row in held:
+            self._hand_out(self._demands[self._reader_key(row.queue_id)], [row])
+
+    def _reader_key(self, queue_id: int) -> int:
+        return queue_id if self.wish.match == "any" else 0
+
+    def join(self, queue: QueueRecord) -> None:
+        """Read from this queue too."""
+        if queue.id in self.queues:
+            return
+        if queue.is_stream and self._session.registered is None:
+            error = stream_needs_registration(queue.name)
+            self._session.send(Error(self.wish.label, error.code, error.key, error.message))
+            return
+        self.queues[queue.id] = queue
+        if queue.is_stream:
+            self._streams[queue.id] = self._session.read_stream(queue, self.wish)
+            return
+        key = self._reader_key(queue.id)
+        if key in self._demands:
+            self._session.node.engine.waiters.add_queue(self._demands[key], queue)
+        else:
+            self._demands[key] = self._demand(queue)
+
+    def _demand(self, queue: QueueRecord) -> Demand:
+        demand = Demand(
+            self,
+            self.wish.label,
+            [queue],
+            places=self.wish.in_flight - self._held[self._reader_key(queue.id)],
+            waits=True,
+            standing=True,
+            work_timeout=self.wish.work_timeout,
+            synchronous=self.wish.sync == "sync",
+        )
+        self._session.node.engine.waiters.add(demand)
+        return demand
+
+    def end(self) -> None:
+        """Read nothing more. What is in flight stays claimed."""
+        self.ended = True
+        if self._watch is not None:
+            self._session.node.directory.unwatch(self._watch)
+        for demand in self._demands.values():
+            self._session.node.engine.waiters.remove(demand)
+        for reader in self._streams.values():
+            reader.end()
+
+    def take(self, demand: Demand, messages: Sequence[Any]) -> None:
+        if self.wish.match != "any":
+            self._hand_out(demand, messages)
+            return
+        if not self._arrived:
+            asyncio.get_running_loop().call_soon(self._hand_out_in_turns)
+        self._arrived.setdefault(demand, deque()).extend(messages)
+
+    def _hand_out_in_turns(self) -> None:
+        """One of each queue, then the next of each, of what arrived in this turn of the loop."""
+        arrived, self._arrived = self._arrived, {}
+        while arrived:
+            for demand, messages in list(arrived.items()):
+                self._hand_out(demand, [messages.popleft()])
+                if not messages:
+                    del arrived[demand]
+
+    def _hand_out(self, demand: Demand, messages: Sequence[Any]) -> None:
+        def place_is_free() -> None:
+            demand.places += 1
+            if not demand.ended:
+                self._session.node.engine.waiters.refill(demand)
+
+        self._session.hand_over(demand.label, messages, place_is_free)
+
+    def went_empty(self, demand: Demand) -> None:
+        """A subscription waits for ever."""
+
+    def demand_failed(self, demand: Demand, error: WillowError) -> None:
+        """Nor is it told of a storage that is gone for a while."""
+
+
+def stream_needs_registration(name: str) -> WillowError:
+    reason = f"The queue {name} is a stream: `register` before you subscribe to it."
+    return WillowError(Code.PERMISSION_DENIED, name, reason)
