@@ -7,8 +7,8 @@ from typing import Any, LiteralString
 
 import psutil
 import psycopg
-
 import willow_client
+
 from benchmarks.broker_process import BrokerProcess
 from benchmarks.load_process import LoadProcess
 from benchmarks.raw import fill

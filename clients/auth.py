@@ -2,7 +2,7 @@
 
 import hashlib
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -11,21 +11,35 @@ from psycopg import AsyncConnection
 from clients.principal import ANONYMOUS, Principal
 from clients.statements import statement
 
+SCHEME = "Token"
+# TrustedProxies takes away what it has resolved, so one of these means a proxy that nobody vouches for.
+FORWARDING_HEADERS = ("x-forwarded-for", "forwarded")
+
+
+def shown_key(authorization: str, token: str | None) -> str | None:
+    """The key of `Authorization: Token <key>`, or of `?token=<key>` where headers cannot be set."""
+    scheme, _, key = authorization.partition(" ")
+    return key.strip() if scheme.lower() == SCHEME.lower() else token or None
+
 
 def key_digest(key: str) -> str:
     """Keys are long and random, so a plain hash is enough and stays fast at every connection."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def anonymous_principal(address: str, *, came_through_proxy: bool) -> Principal | None:
-    """What a caller without a key is, or None if it may not come in.
+def anonymous_principal(address: str, headers: Container[str]) -> Principal | None:
+    """What a caller without a key is, or None if it may not come in. Names of headers are in lower case.
 
     A caller that a proxy passed on is not on this machine, whatever the proxy's own address is.
     """
     rule = settings.WILLOW.anonymous
-    if rule == "all" or (rule == "loopback" and not came_through_proxy and _is_loopback(address)):
+    if rule == "all" or (rule == "loopback" and _is_loopback(address) and not _was_forwarded(headers)):
         return ANONYMOUS
     return None
+
+
+def _was_forwarded(headers: Container[str]) -> bool:
+    return any(name in headers for name in FORWARDING_HEADERS)
 
 
 def _is_loopback(address: str) -> bool:
@@ -37,20 +51,17 @@ def _is_loopback(address: str) -> bool:
     return (mapped or parsed).is_loopback
 
 
-def came_through_proxy(forwarded: bool) -> bool:
-    """Whether a forwarded caller's real address is unknown: it is known where the proxy is a trusted one."""
-    return forwarded and not settings.WILLOW.trusted_proxies
-
-
 async def principal_of_key(connection: AsyncConnection[Any], key: str) -> Principal | None:
     cursor = await connection.execute(statement("find_key"), {"digest": key_digest(key)})
     return principal_from_rows(await cursor.fetchall())
 
 
 def principal_from_rows(rows: Sequence[Any]) -> Principal | None:
-    """The principal that find_key.sql found: a row for each grant, or one without a pattern."""
+    """The owner of one key, as find_key.sql finds it: a row for each grant, or one without a pattern."""
     if not rows:
         return None
     key_id, client_id, client_name, _, _ = rows[0]
-    grants = tuple((pattern, frozenset(permissions)) for *_, pattern, permissions in rows if pattern is not None)
+    by_pattern = {pattern: frozenset(permissions) for *_, pattern, permissions in rows if pattern is not None}
+    # Sorted, so that the same grants make an equal principal in whatever order they were read.
+    grants = tuple(sorted(by_pattern.items()))
     return Principal(client_id=client_id, client_name=client_name, key_id=key_id, grants=grants)

@@ -163,8 +163,8 @@ class Position(models.Model):
     """How far a registered client has come with one queue.
 
     Of a stream, everything up to `floor_index` is acknowledged, and of what follows the indexes in `acked_above`.
-    Delivered and not acknowledged is what is still outstanding. Of a work queue only `acked_index` has a meaning: what is
-    outstanding there is what the client's session holds.
+    Delivered and not acknowledged is what is still outstanding. Of a work queue only `acked_index` has a meaning:
+    what is outstanding there is what the client's session holds.
     """
 
     pk = models.CompositePrimaryKey("client_id", "queue_id")

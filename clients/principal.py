@@ -22,6 +22,11 @@ class Principal:
     def may(self, permission: str, queue_name: str) -> bool:
         return _granted(self.grants, permission, queue_name)
 
+    @property
+    def is_operator(self) -> bool:
+        """Whether it may do what operators do where no single queue is concerned: `admin` on all of them."""
+        return any(pattern == "*" and Permission.ADMIN.value in permissions for pattern, permissions in self.grants)
+
 
 @lru_cache(maxsize=4096)
 def _granted(grants: tuple[tuple[str, frozenset[str]], ...], permission: str, queue_name: str) -> bool:
@@ -35,3 +40,4 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 ANONYMOUS = Principal()
+OPERATOR = Principal(grants=(("*", frozenset(Permission.values)),))

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 from channels.consumer import AsyncConsumer
 from django.conf import settings
 
-from clients.auth import anonymous_principal, came_through_proxy, principal_of_key
+from clients.auth import anonymous_principal, principal_of_key, shown_key
 from clients.principal import Principal
 from delivery import node as this_node
 from delivery.commands import handle
@@ -41,25 +41,20 @@ class Handshake:
     """What a client asked for when it connected: by headers, or by the query string where headers cannot be set."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
-        self._headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope["headers"]}
+        self.headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope["headers"]}
         self._query = parse_qs(scope.get("query_string", b"").decode("latin1"))
         self.address: str = scope["client"][0] if scope.get("client") else ""
 
     def asks_for(self, name: str) -> bool:
-        return (self._headers.get(name) or self._argument(name) or "").strip().lower() == "true"
+        return (self.headers.get(name) or self._argument(name) or "").strip().lower() == "true"
 
     @property
     def key(self) -> str | None:
-        scheme, _, key = self._headers.get("authorization", "").partition(" ")
-        return key.strip() if scheme.lower() == "token" else self._argument("token")
+        return shown_key(self.headers.get("authorization", ""), self._argument("token"))
 
     @property
     def resumed_id(self) -> str | None:
         return self._argument("id")
-
-    @property
-    def came_through_proxy(self) -> bool:
-        return came_through_proxy("x-forwarded-for" in self._headers or "forwarded" in self._headers)
 
     def hold_seconds(self) -> float:
         given = self._argument("hold")
@@ -162,7 +157,7 @@ class ConnectConsumer(AsyncConsumer):
     async def _who(self, node: this_node.Node, handshake: Handshake) -> Principal | None:
         key = handshake.key
         if key is None:
-            return anonymous_principal(handshake.address, came_through_proxy=handshake.came_through_proxy)
+            return anonymous_principal(handshake.address, handshake.headers)
         principal: Principal | None = await on_desk(node.desk, lambda connection: principal_of_key(connection, key))
         return principal
 

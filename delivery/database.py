@@ -53,7 +53,7 @@ async def fetch_rows(
 ) -> list[Any]:
     """The rows of a statement, with its columns as attributes."""
     async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
-        await cursor.execute(query, parameters)
+        await cursor.execute(query, values)
         return await cursor.fetchall()
 
 

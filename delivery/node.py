@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from clients.statements import statement as client_statement
+from delivery.database import fetch_rows
 from delivery.directory import Directory
 from delivery.engine import Engine
 from delivery.hints import Hints
@@ -275,9 +276,9 @@ async def start() -> None:
 
     async def join(connection: AsyncConnection[Any]) -> Any:
         parameters = {"name": willow.node_name, "url": willow.advertised_url}
-        node_id, orphans = await (await connection.execute(client_statement("join_node"), parameters)).fetchone()
-        await connection.execute(statement("restart_leases"), {"holder": orphans})
-        return node_id
+        [me] = await fetch_rows(connection, client_statement("join_node"), parameters)
+        await connection.execute(statement("restart_leases"), {"holder": me.orphans})
+        return me.id
 
     _node = Node(await on_desk(desk, join), willow.node_name, desk)
     for task in _node.tasks():

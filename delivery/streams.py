@@ -185,17 +185,17 @@ class StreamReader:
         self._outstanding[message.sequence] = Outstanding(message, attempt, deadline)
         self._session.send(
             Message(
-                self._wish.label,
-                self.queue_id,
-                message.sequence,
-                message.body,
-                False,
-                self._queue.name,
-                self._queue.tags,
-                message.index,
-                attempt,
-                message.priority,
-            )  # fmt: skip
+                label=self._wish.label,
+                shard=self.queue_id,
+                sequence=message.sequence,
+                body=message.body,
+                finished=False,
+                queue=self._queue.name,
+                tags=self._queue.tags,
+                index=message.index,
+                attempt=attempt,
+                priority=message.priority,
+            )
         )
 
     def _tell_of_gap(self, first: int, last: int) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack
 
 import willow_client
+
 from benchmarks.alternation import alternate
 from benchmarks.figures import Bar, Figure
 from benchmarks.rates import Meter, per_second

@@ -3,9 +3,10 @@
 from contextlib import AsyncExitStack
 
 import willow_client
+
 from benchmarks.figures import Bar, Figure
 from benchmarks.rates import Meter, per_second
-from benchmarks.raw import RawQueue, fill, raw_connection
+from benchmarks.raw import RawQueue, raw_connection
 from benchmarks.scale import Scale
 from benchmarks.stage import Stage
 

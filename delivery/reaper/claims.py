@@ -33,7 +33,8 @@ async def end_overdue_holds(tools: Tools, now: datetime | None) -> int:
             held = await fetch_rows(tools.connection, statement("held_by"), {"holder": session.id})
             claims += [_failing(row, session.id, session.client, Reason.DISCONNECTED) for row in held]
         failures = await tools.endings.fail(tools.connection, claims)
-        await cursor.execute(client_statement("end_sessions"), {"session": [session.id for session in sessions]})
+        ended = {"session": [session.id for session in sessions]}
+        await tools.connection.execute(client_statement("end_sessions"), ended)
     tools.endings.announce(failures)
     return len(sessions)
 
