@@ -48,9 +48,7 @@ def _connection_parameters() -> dict[str, Any]:
     return parameters | {name: value for name, value in options.items() if name.startswith("ssl")}
 
 
-async def fetch_rows(
-    connection: AsyncConnection[Any], query: LiteralString, parameters: Mapping[str, Any]
-) -> list[Any]:
+async def fetch_rows(connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any]) -> list[Any]:
     """The rows of a statement, with its columns as attributes."""
     async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
         await cursor.execute(query, values)

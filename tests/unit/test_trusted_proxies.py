@@ -31,6 +31,9 @@ async def scope_seen(trusted: list[str], peer: str, headers: list[tuple[bytes, b
         (["10.0.0.0/8"], "10.0.0.1", ["127.0.0.1, 203.0.113.9, 10.0.0.2"], "203.0.113.9"),
         (["10.0.0.0/8"], "10.0.0.1", ["127.0.0.1", "203.0.113.9"], "203.0.113.9"),
         (["10.0.0.0/8"], "10.0.0.1", ["not an address"], "not an address"),
+        (["127.0.0.1"], "127.0.0.1", ["127.0.0.1"], "127.0.0.1"),
+        (["10.0.0.0/8"], "10.0.0.1", ["127.0.0.1"], "10.0.0.1"),
+        (["127.0.0.1"], "::ffff:127.0.0.1", ["203.0.113.9"], "203.0.113.9"),
     ],
     ids=[
         "nobody is trusted",
@@ -40,6 +43,9 @@ async def scope_seen(trusted: list[str], peer: str, headers: list[tuple[bytes, b
         "a chain ends at its first stranger",
         "several headers are one chain",
         "nonsense is nobody's address",
+        "local to a proxy on this machine",
+        "local to a proxy elsewhere",
+        "a proxy on a socket for both families",
     ],
 )
 async def test_the_caller_is_the_last_one_that_is_no_trusted_proxy(
@@ -47,6 +53,12 @@ async def test_the_caller_is_the_last_one_that_is_no_trusted_proxy(
 ) -> None:
     headers = [(b"x-forwarded-for", value.encode()) for value in forwarded_for]
     assert (await scope_seen(trusted, peer, headers))["client"][0] == caller
+
+
+@pytest.mark.parametrize(("peer", "left"), [("10.0.0.1", False), ("203.0.113.9", True)], ids=["a proxy", "a stranger"])
+async def test_what_a_trusted_proxy_said_is_resolved_and_gone(peer: str, left: bool) -> None:
+    seen = await scope_seen(["10.0.0.0/8"], peer, [(b"x-forwarded-for", b"198.51.100.7"), (b"accept", b"*/*")])
+    assert [name for name, _ in seen["headers"]] == [b"x-forwarded-for", b"accept"][not left :]
 
 
 @pytest.mark.parametrize(
