@@ -80,10 +80,6 @@ class BrokerProcess:
         """What it complained about."""
         return self._log.read_text()
 
-    def memory_bytes(self) -> int:
-        resident: int = psutil.Process(self.pid).memory_info().rss
-        return resident
-
     def cpu_seconds(self) -> float:
         times = psutil.Process(self.pid).cpu_times()
         return times.user + times.system
@@ -94,6 +90,12 @@ class BrokerProcess:
 
     def _process_ended(self) -> bool:
         return self._process is None or self._process.poll() is not None
+
+
+def memory_bytes(pid: int) -> int:
+    """What a process holds in physical memory."""
+    resident: int = psutil.Process(pid).memory_info().rss
+    return resident
 
 
 def _free_port() -> int:

@@ -11,7 +11,7 @@ import willow_client
 
 from benchmarks.broker_process import BrokerProcess
 from benchmarks.load_process import LoadProcess
-from benchmarks.raw import fill
+from benchmarks.raw import fill, pass_through
 from willow_site.embedded.postgres import throwaway_postgres
 
 MESSAGES_GO: LiteralString = (
@@ -44,7 +44,14 @@ class Stage:
     def lay_out(self, queue_id: int, *, messages: int, body_size: int) -> None:
         """Begin with that many messages in one queue and none in the others."""
         self.clear()
+        self.fill(queue_id, messages=messages, body_size=body_size)
+
+    def fill(self, queue_id: int, *, messages: int, body_size: int) -> None:
         self.load.run(fill, self.database_url, queue_id, messages=messages, body_size=body_size)
+
+    def pass_through(self, queue_id: int, *, messages: int, body_size: int) -> None:
+        """Post messages to a queue, claim and finish them, without the broker."""
+        self.load.run(pass_through, self.database_url, queue_id, messages=messages, body_size=body_size)
 
     def begin_scenario(self) -> None:
         """A new broker on empty tables, with what was written before on disk."""

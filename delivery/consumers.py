@@ -18,6 +18,7 @@ from django.conf import settings
 from clients.auth import anonymous_principal, principal_of_key, shown_key
 from clients.principal import Principal
 from delivery import node as this_node
+from delivery.close_codes import BAD_HANDSHAKE, ID_IN_USE, NODE_IS_DRAINING, NOT_LET_IN, STORAGE_IS_GONE
 from delivery.commands import handle
 from delivery.lanes import on_desk
 from delivery.protocol import bincode, json
@@ -28,11 +29,6 @@ from delivery.session import Session
 from delivery.version import VERSION
 
 logger = logging.getLogger(__name__)
-
-NOT_LET_IN = 4401
-ID_IN_USE = 4403
-NODE_IS_DRAINING = 4503
-STORAGE_IS_GONE = 4500
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -187,4 +183,4 @@ def _close_code(node: this_node.Node, error: WillowError) -> int:
         return ID_IN_USE
     if node.draining:
         return NODE_IS_DRAINING
-    return STORAGE_IS_GONE if error.code == Code.UNAVAILABLE else 4400
+    return STORAGE_IS_GONE if error.code == Code.UNAVAILABLE else BAD_HANDSHAKE

@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from clients.statements import statement as client_statement
+from delivery.close_codes import NODE_STOPS
 from delivery.database import fetch_rows
 from delivery.directory import Directory
 from delivery.engine import Engine
@@ -30,7 +31,6 @@ logger = logging.getLogger(__name__)
 
 TOKEN_BYTES = 24  # of randomness in the id that `hello` hands out
 DRAIN_LOOK_SECONDS = 0.05
-GOING_AWAY = 1012  # WebSocket's close code for a service that restarts
 
 
 class Node:
@@ -301,7 +301,7 @@ async def drain() -> None:
     finally:
         # Also when draining took too long: whoever is still connected may go on elsewhere.
         for session in list(node.sessions.values()):
-            session.kick(GOING_AWAY, "This node is stopping.")
+            session.kick(NODE_STOPS, "This node is stopping.")
         await node.leave_cluster()
 
 

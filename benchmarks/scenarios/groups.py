@@ -1,14 +1,14 @@
-"""Everything at once, in groups of 100: clients post a group, fetch a group and finish it, over and over."""
+"""Everything at once, in groups of 100: each client posts a group, fetches a group and finishes it, over and over."""
 
 import asyncio
-from contextlib import AsyncExitStack
 
-import willow_client
+from willow_client import Client
 
 from benchmarks.alternation import alternate
+from benchmarks.clients import per_second_by_clients
 from benchmarks.figures import Bar, Figure
-from benchmarks.rates import Meter, per_second
-from benchmarks.raw import RawQueue, raw_connection
+from benchmarks.rates import Meter
+from benchmarks.raw import RawQueue, per_second_on_postgres
 from benchmarks.scale import Scale
 from benchmarks.stage import Stage
 
@@ -36,8 +36,8 @@ def _measure(stage: Stage, scale: Scale, body_size: int) -> Figure:
 
     values, limits = alternate(scale.runs, broker, raw)
     return Figure(
-        name=f"post + fetch + finish in groups of {GROUP}, {body_size} bytes",
-        unit="/s",
+        name=f"post + fetch + finish in groups of {GROUP}, {CLIENTS} clients, {body_size} bytes",
+        unit="messages/s",
         values=values,
         limits=limits,
         bar=AT_LEAST,
@@ -47,34 +47,23 @@ def _measure(stage: Stage, scale: Scale, body_size: int) -> Figure:
 async def cycle_on_broker(url: str, body_size: int, seconds: float) -> float:
     body = "x" * body_size
 
-    async def work(client: willow_client.Client, meter: Meter) -> None:
+    async def work(client: Client, meter: Meter) -> None:
         while meter.running:
             await asyncio.gather(*(client.post(QUEUE, body) for _ in range(GROUP)))
             messages = await client.fetch_many(QUEUE, GROUP)
             await asyncio.gather(*(message.finish() for message in messages))
             meter.done += len(messages)
 
-    async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(willow_client.connect(url)) for _ in range(CLIENTS)]
-        workers = [lambda meter, client=client: work(client, meter) for client in clients]
-        return await per_second(workers, seconds)
+    return await per_second_by_clients(url, CLIENTS, work, seconds)
 
 
-async def cycle_on_postgres(database_url: str, queue_id: int, body_size: int, seconds: float, connections=1) -> float:
-    bodies = [b"x" * body_size] * GROUP
-
-    async def work(posting: RawQueue, taking: RawQueue, meter: Meter) -> None:
+async def cycle_on_postgres(database_url: str, queue_id: int, body_size: int, seconds: float) -> float:
+    async def work(queue: RawQueue, meter: Meter) -> None:
+        columns = queue.post_columns([b"x" * body_size] * GROUP)
         while meter.running:
-            await posting.post(bodies)
-            claimed = await taking.claim(GROUP)
-            await taking.finish(claimed)
+            await queue.post(columns)
+            claimed = await queue.claim(GROUP)
+            await queue.finish(claimed)
             meter.done += len(claimed)
 
-    async with AsyncExitStack() as stack:
-        workers = []
-        for holder in range(connections):
-            posting = await stack.enter_async_context(raw_connection(database_url))
-            taking = await stack.enter_async_context(raw_connection(database_url, synchronous=False))
-            pair = RawQueue(posting, queue_id), RawQueue(taking, queue_id, holder=holder)
-            workers.append(lambda meter, pair=pair: work(*pair, meter))
-        return await per_second(workers, seconds)
+    return await per_second_on_postgres(database_url, queue_id, CLIENTS, work, seconds)

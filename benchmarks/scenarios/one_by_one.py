@@ -1,20 +1,20 @@
 """Workers that fetch one message, finish it and only then fetch the next: 8 clients against 8 connections."""
 
-from contextlib import AsyncExitStack
+from willow_client import Client
 
-import willow_client
-
+from benchmarks.alternation import alternate
+from benchmarks.clients import per_second_by_clients
 from benchmarks.figures import Bar, Figure
-from benchmarks.rates import Meter, per_second
-from benchmarks.raw import RawQueue, raw_connection
+from benchmarks.rates import Meter
+from benchmarks.raw import RawQueue, per_second_on_postgres
 from benchmarks.scale import Scale
 from benchmarks.stage import Stage
 
 NAME = "one-by-one"
-CLIENTS = 8
 QUEUE = "one-by-one"
+CLIENTS = 8
 AT_LEAST = Bar(1.0)
-ENOUGH_PER_SECOND = 12_000  # messages laid out, so that nobody runs dry
+ENOUGH_PER_SECOND = 8_000  # messages laid out, so that nobody runs dry
 
 
 def run(stage: Stage, scale: Scale) -> list[Figure]:
@@ -23,30 +23,33 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
 
 def _measure(stage: Stage, scale: Scale, body_size: int) -> Figure:
     queue_id = stage.define(QUEUE)
-    through_broker, raw = [], []
-    for _ in range(scale.runs):
-        stage.lay_out(queue_id, messages=round(ENOUGH_PER_SECOND * scale.seconds), body_size=body_size)
-        through_broker.append(stage.load.run(take_from_broker, stage.broker.url, scale.seconds))
-        stage.lay_out(queue_id, messages=round(ENOUGH_PER_SECOND * scale.seconds), body_size=body_size)
-        raw.append(stage.load.run(take_from_postgres, stage.database_url, queue_id, scale.seconds))
+    enough = round(ENOUGH_PER_SECOND * (scale.seconds + 1))
+
+    def broker() -> float:
+        stage.lay_out(queue_id, messages=enough, body_size=body_size)
+        return stage.load.run(take_from_broker, stage.broker.url, scale.seconds)
+
+    def raw() -> float:
+        stage.lay_out(queue_id, messages=enough, body_size=body_size)
+        return stage.load.run(take_from_postgres, stage.database_url, queue_id, scale.seconds)
+
+    values, limits = alternate(scale.runs, broker, raw)
     return Figure(
-        name=f"fetch + finish one by one, {body_size} bytes",
-        unit="/s",
-        values=through_broker,
-        limits=raw,
+        name=f"fetch + finish one by one, {CLIENTS} clients, {body_size} bytes",
+        unit="messages/s",
+        values=values,
+        limits=limits,
         bar=AT_LEAST,
     )
 
 
 async def take_from_broker(url: str, seconds: float) -> float:
-    async def work(client: willow_client.Client, meter: Meter) -> None:
+    async def work(client: Client, meter: Meter) -> None:
         while meter.running and (message := await client.fetch(QUEUE)):
             await message.finish()
             meter.done += 1
 
-    async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(willow_client.connect(url)) for _ in range(CLIENTS)]
-        return await per_second([lambda meter, client=client: work(client, meter) for client in clients], seconds)
+    return await per_second_by_clients(url, CLIENTS, work, seconds)
 
 
 async def take_from_postgres(database_url: str, queue_id: int, seconds: float) -> float:
@@ -55,13 +58,4 @@ async def take_from_postgres(database_url: str, queue_id: int, seconds: float) -
             await queue.finish(claimed)
             meter.done += 1
 
-    async with AsyncExitStack() as stack:
-        queues = [
-            RawQueue(
-                await stack.enter_async_context(raw_connection(database_url, synchronous=False)),
-                queue_id,
-                holder=holder,
-            )
-            for holder in range(CLIENTS)
-        ]
-        return await per_second([lambda meter, queue=queue: work(queue, meter) for queue in queues], seconds)
+    return await per_second_on_postgres(database_url, queue_id, CLIENTS, work, seconds)

@@ -9,6 +9,7 @@ from psycopg import AsyncConnection
 
 from delivery.endings import Endings
 
+NAME = "reaper"
 LIMIT = 500  # rows in one statement, so that none holds its locks for long
 
 

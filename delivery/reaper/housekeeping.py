@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.conf import settings
 
+from delivery.database import fetch_rows
 from delivery.reaper.duty import LIMIT, Tools
 from delivery.statements import statement
 
@@ -12,8 +13,8 @@ CROWDED_ROWS = 64  # rows of free IDs of one queue above which they are merged
 
 async def compact_sequences(tools: Tools, now: datetime | None) -> int:
     parameters = {"rows": CROWDED_ROWS, "limit": LIMIT}
-    row = await (await tools.connection.execute(statement("compact_sequences"), parameters)).fetchone()
-    return row[0] if row else 0
+    [merged] = await fetch_rows(tools.connection, statement("compact_sequences"), parameters)
+    return merged.count
 
 
 async def restart_idle_sequences(tools: Tools, now: datetime | None) -> int:
@@ -22,8 +23,8 @@ async def restart_idle_sequences(tools: Tools, now: datetime | None) -> int:
         idle = [queue_id for (queue_id,) in await cursor.fetchall()]
         if not idle:
             return 0
-        row = await (await tools.connection.execute(statement("restart_sequences"), {"queue_id": idle})).fetchone()
-    return row[0] if row else 0
+        [restarted] = await fetch_rows(tools.connection, statement("restart_sequences"), {"queue_id": idle})
+    return restarted.count
 
 
 async def forget_dedupe_texts(tools: Tools, now: datetime | None) -> int:

@@ -13,14 +13,13 @@ from delivery.database import connect
 from delivery.endings import Endings
 from delivery.hints import Hints
 from delivery.notices import Notices
-from delivery.reaper import claims, housekeeping, journal, messages, nodes
-from delivery.reaper.duty import LIMIT, Duty, Tools
+from delivery.reaper import claims, housekeeping, journal, messages, nodes, retention
+from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
 from delivery.statements import statement
 
 logger = logging.getLogger(__name__)
 
 ONE_ACTIVE_REAPER = 7_719_455_669  # the advisory lock's number: "willow" on a telephone's keys, and 69
-NAME = "reaper"
 
 DUTIES = (
     Duty("make delayed messages ready", messages.make_delayed_ready),
@@ -28,6 +27,8 @@ DUTIES = (
     Duty("end overdue holds", claims.end_overdue_holds),
     Duty("bury expired messages", messages.bury_expired_messages),
     Duty("take over from silent nodes", nodes.take_over_from_silent_nodes),
+    Duty("retain streams", retention.retain_streams, every=1),
+    Duty("forget transient clients", retention.forget_transient_clients, every=5),
     Duty("forget dedupe texts", housekeeping.forget_dedupe_texts, every=5),
     Duty("compact sequences", housekeeping.compact_sequences, every=2),
     Duty("restart idle sequences", housekeeping.restart_idle_sequences, every=30),

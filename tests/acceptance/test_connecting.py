@@ -1,4 +1,4 @@
-"""Section 1 of the protocol: the greeting, the two encodings, batches, bodies, labels, order within a frame."""
+"""Section 1 of the protocol: greeting, encodings, batches, bodies, labels, order within a frame."""
 
 import json
 from typing import Any

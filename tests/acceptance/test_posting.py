@@ -1,4 +1,4 @@
-"""Where posts go: several queues, tags, priority, keys, delay, time to live, dedupe, full and paused queues."""
+"""Where posts go: several queues, tags, priority, keys, delay, ttl, dedupe, full and paused queues."""
 
 from tests.brokers.client import Client, claim
 from tests.brokers.cluster import Cluster

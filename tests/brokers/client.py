@@ -130,7 +130,7 @@ class Client:
         await self.expect(await self.begin("fetch", queue, **fields), type="nomessage")
 
     async def begin_waiting(self, type: str, queue: str, **fields: Any) -> int:
-        """Send a fetch or pop on an empty queue; return its label once the broker has found nothing for it."""
+        """Send a fetch or pop; return its label once the broker has found its queue empty."""
         label = await self.begin(type, queue, **fields)
         await self.finds_nothing(queue, tags=fields.get("tags", []))  # goes the same way, behind it
         return label

@@ -16,7 +16,7 @@ from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ends_with_parent, wait_until
 
-PATIENCE = 60  # seconds until a test gives up on something that should happen
+PATIENCE = 30  # seconds until a test gives up on something that should happen
 
 # Fast, so that no test waits long for something that happens now and then.
 RHYTHMS = {

@@ -24,7 +24,7 @@ def _databases() -> Databases:
 
 @pytest.fixture(scope="session")
 def start_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartCluster]:
-    """Starts clusters, each on a fresh database: `with start_cluster(nodes=2, WILLOW_...="...") as cluster`."""
+    """Starts clusters on fresh databases: `with start_cluster(nodes=2, WILLOW_...="...") as cluster`."""
 
     def start(**settings: Any) -> AbstractContextManager[Cluster]:
         return running_cluster(_databases(), tmp_path_factory.mktemp("cluster"), **settings)

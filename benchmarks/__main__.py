@@ -1,0 +1,60 @@
+"""`python -m benchmarks`: runs the scenarios, prints a table and keeps the numbers."""
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+
+from benchmarks import peers, profiling, report
+from benchmarks.figures import Figure
+from benchmarks.scale import FULL, QUICK, Scale
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.stage import Stage, stage
+
+
+def main(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    scale = QUICK if options.quick else FULL
+    if options.runs:
+        scale = dataclasses.replace(scale, runs=options.runs)
+    if options.what == "peers":
+        figures = peers.run(scale)
+    else:
+        figures = _run_scenarios(options.only, scale, profiled=options.profile)
+    report.write_json(figures, options.json or report.default_file(options.what))
+    return 1 if any(figure.passed is False for figure in figures) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="./willow bench", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=("willow", "peers"), default="willow")
+    parser.add_argument("--quick", action="store_true", help="everything small, in under three minutes")
+    parser.add_argument("--runs", type=int, metavar="N", help="of which the medians are taken")
+    parser.add_argument("--only", choices=[scenario.NAME for scenario in SCENARIOS], help="one scenario")
+    parser.add_argument("--profile", action="store_true", help="show where the broker's CPU time goes")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where the numbers go")
+    return parser
+
+
+def _run_scenarios(only: str | None, scale: Scale, *, profiled: bool) -> list[Figure]:
+    chosen = [scenario for scenario in SCENARIOS if only in (None, scenario.NAME)]
+    figures: list[Figure] = []
+    report.print_heading()
+    with stage() as prepared:
+        for scenario in chosen:
+            prepared.begin_scenario()
+            with profiling.profiled(prepared) if profiled else profiling.unprofiled():
+                found = scenario.run(prepared, scale)
+            report.print_figures(found)
+            figures += found
+            _complain(prepared)
+    return figures
+
+
+def _complain(prepared: Stage) -> None:
+    if log := prepared.broker.log():
+        print(f"The broker logged:\n{log}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,22 @@
+"""What is kept only for a time: messages of streams, and clients that are not persistent."""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from clients.statements import statement as client_statement
+from delivery.database import fetch_rows
+from delivery.reaper.duty import LIMIT, NAME, Tools
+from delivery.statements import statement
+
+
+async def retain_streams(tools: Tools, now: datetime | None) -> int:
+    parameters = {"now": now, "limit": LIMIT, "node_name": NAME}
+    [removed] = await fetch_rows(tools.connection, statement("retain_streams"), parameters)
+    return removed.count
+
+
+async def forget_transient_clients(tools: Tools, now: datetime | None) -> int:
+    parameters = {"now": now, "limit": LIMIT, "seconds": settings.WILLOW.transient_retention}
+    [forgotten] = await fetch_rows(tools.connection, client_statement("forget_clients"), parameters)
+    return forgotten.count

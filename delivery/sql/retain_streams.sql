@@ -1,0 +1,41 @@
+-- retain_streams: remove from streams what their retention no longer keeps: by age, by count, or acknowledged by all.
+-- Runs on: message_index_once_per_queue, from the oldest on, once for each stream; clients_position's index on queue_id.
+-- Shape: the oldest few of each stream are looked at, whether they may go or not, so a stream that keeps everything
+-- costs no more than one that does not. A stream without a persistent subscriber has nobody to acknowledge for it.
+WITH bound AS (
+    SELECT q.id, q.name, q.tags,
+           coalesce(%(now)s::timestamptz, now()) - q.retention_seconds * interval '1 second' AS posted_before,
+           q.newest_index - q.retention_count AS beyond_count,
+           CASE WHEN q.retention_acked THEN (
+               SELECT min(p.floor_index)
+               FROM clients_position p JOIN clients_client c ON c.id = p.client_id AND c.persistent
+               WHERE p.queue_id = q.id
+           ) END AS acked_by_all
+    FROM queues_queue q
+    WHERE q.kind = 'stream'
+      AND (q.retention_seconds IS NOT NULL OR q.retention_count IS NOT NULL OR q.retention_acked)
+), past AS MATERIALIZED (
+    SELECT o.queue_id, o.sequence, b.name AS queue_name, b.tags AS queue_tags
+    FROM bound b
+    CROSS JOIN LATERAL (
+        SELECT queue_id, sequence, index, posted_at
+        FROM delivery_message WHERE queue_id = b.id ORDER BY index LIMIT %(limit)s
+    ) o
+    WHERE o.posted_at < b.posted_before OR o.index <= b.beyond_count OR o.index <= b.acked_by_all
+), ended AS (
+    DELETE FROM delivery_message m
+    USING past p
+    WHERE m.queue_id = p.queue_id AND m.sequence = p.sequence AND m.state = 3
+    RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.priority, m.poster, m.posted_at,
+              octet_length(m.body) AS size
+), journalled AS (
+    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
+                                  node, posted_at, size)
+    SELECT queue_id, queue_name, queue_tags, index, 'dropped', 'retention', 0, priority, poster,
+           %(node_name)s, posted_at, size
+    FROM ended
+), freed AS (
+    INSERT INTO delivery_freesequences (queue_id, sequences)
+    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
+)
+SELECT count(*) FROM ended
