@@ -1,34 +1,39 @@
-"""HTTP for clients and scripts: what they ask about queues."""
-
-from typing import Any
+"""HTTP for clients and scripts: what they ask about queues and clients."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from clients.models import Permission
-from clients.rest import KeyAuthentication, MayComeIn, principal_of
-from delivery.protocol.errors import Code
+from clients.models import Client, Permission
+from clients.principal import Principal
+from clients.rest import principal_of
+from delivery.client_records import client_record
+from delivery.protocol.errors import Code, WillowError
 from delivery.status import status_of
-
-HTTP_STATUS = {Code.NO_OBJECT: 404, Code.PERMISSION_DENIED: 403}
-
-
-def refusal(code: Code, key: str, message: str) -> Response:
-    """An error of the protocol, in the shape that it has on sockets."""
-    body = {"type": "error", "label": None, "code": code.value, "key": key, "message": message}
-    return Response(body, status=HTTP_STATUS[code])
 
 
 class QueueStatusApi(APIView):
-    authentication_classes = [KeyAuthentication]
-    permission_classes = [MayComeIn]
-
     def get(self, request: Request, queue_name: str) -> Response:
         principal = principal_of(request)
         if not any(principal.may(permission, queue_name) for permission in Permission.values):
-            return refusal(Code.PERMISSION_DENIED, queue_name, f"Your key grants nothing on {queue_name}.")
-        status: dict[str, Any] | None = status_of(queue_name)
+            raise WillowError(Code.PERMISSION_DENIED, queue_name, f"Your key grants nothing on {queue_name}.")
+        status = status_of(queue_name)
         if status is None:
-            return refusal(Code.NO_OBJECT, queue_name, f"There is no queue {queue_name}.")
+            raise WillowError(Code.NO_OBJECT, queue_name, f"There is no queue {queue_name}.")
         return Response(status)
+
+
+class ClientRecordApi(APIView):
+    def get(self, request: Request, client_name: str) -> Response:
+        # First of all, so that nobody learns by asking which names exist.
+        if not _may_read(principal_of(request), client_name):
+            raise WillowError(Code.PERMISSION_DENIED, client_name, f"Your key is not one of the client {client_name}.")
+        client = Client.objects.filter(name=client_name).first()
+        if client is None:
+            raise WillowError(Code.NO_OBJECT, client_name, f"There is no client {client_name}.")
+        return Response(client_record(client))
+
+
+def _may_read(principal: Principal, client_name: str) -> bool:
+    """A key reads the record of its own client; operators, and those who need no key, read all."""
+    return principal.key_id is None or principal.is_operator or principal.client_name == client_name

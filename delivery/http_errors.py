@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import OperationalError
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
@@ -28,8 +27,6 @@ def error_response(error: Exception, context: dict[str, Any]) -> Response | None
     """REST_FRAMEWORK's EXCEPTION_HANDLER. None: an error that nobody foresaw, which Django reports."""
     if isinstance(error, OperationalError):
         error = unavailable()
-    if isinstance(error, ValidationError):
-        error = WillowError(Code.BAD_REQUEST, "request", " ".join(error.messages))
     if isinstance(error, WillowError):
         return Response(_body(error), status=STATUS[error.code])
     response = exception_handler(error, context)

@@ -105,6 +105,7 @@ class Node:
                 (queue_id, sequence): Claim(index, work_timeout, time.monotonic() + work_timeout, None)
                 for queue_id, sequence, index, work_timeout in held
             }
+            session.resumed_claims = frozenset(session.claims)
             if found[2] is not None:
                 session.registered = RegisteredClient(found[1], found[2])
             self.sessions[session.session_id] = session

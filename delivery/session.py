@@ -63,6 +63,7 @@ class Session:
         self.when_less: Callable[[], None] | None = None  # told when fewer are under way
         self.close_socket: Callable[[int, str], None] | None = None
         self.claims: dict[ClaimId, Claim] = {}
+        self.resumed_claims: frozenset[ClaimId] = frozenset()  # held since before this connection
         self.posts = Posts(self)
         self.reader = OneTimeReader(self)
         self.demands: set[Demand] = set()
@@ -126,6 +127,11 @@ class Session:
                 row.priority,
             )
         )
+
+    def unknown_to_client(self, rows: Iterable[Any]) -> list[Any]:
+        """Of messages that this session holds, those that were not sent over this connection."""
+        sent_here = self.claims.keys() - self.resumed_claims
+        return [row for row in rows if (row.queue_id, row.sequence) not in sent_here]
 
     def let_go(self, claim_id: ClaimId, index: int | None) -> int | None:
         """A claim has ended. Returns its index, if it was known here."""

@@ -3,11 +3,12 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from delivery.client_records import record_rows
 from delivery.commands.subscribe import keep_subscription
 from delivery.directory import matches
 from delivery.lanes import Job
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Register, Registered, SubscriptionRecord
+from delivery.protocol.frames import Register, Registered
 from delivery.registration import Registration
 from delivery.registration import register as bind
 from delivery.session import RegisteredClient
@@ -91,7 +92,7 @@ def _send_again(
 ) -> defaultdict[int | None, list[Any]]:
     """Outstanding messages that belong to no subscription go out at once; the others are returned by label."""
     by_label: defaultdict[int | None, list[Any]] = defaultdict(list)
-    for row in registration.held:
+    for row in session.unknown_to_client(registration.held):
         wish = _wish_for(queues.get(row.queue_id), registration.wishes)
         if wish is None:
             session.hand_over(None, [row])
@@ -110,8 +111,6 @@ def _wish_for(queue: QueueRecord | None, wishes: list[Wish]) -> Wish | None:
 
 
 def _frame(label: int | None, registration: Registration) -> Registered:
-    records = tuple(
-        SubscriptionRecord(row.name, tuple(row.tags), row.acked_index, tuple(row.outstanding_index))
-        for row in registration.record
-    )
-    return Registered(label, registration.name, registration.persistent, registration.defined_at.isoformat(), records)
+    defined_at = registration.defined_at.isoformat()
+    subscribed_to = record_rows(registration.record)
+    return Registered(label, registration.name, registration.persistent, defined_at, subscribed_to)
