@@ -5,8 +5,9 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from benchmarks import peers, profiling, report
+from benchmarks import report
 from benchmarks.figures import Figure
+from benchmarks.profiling import Profile
 from benchmarks.scale import FULL, QUICK, Scale
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.stage import Stage, stage
@@ -17,10 +18,7 @@ def main(arguments: list[str]) -> int:
     scale = QUICK if options.quick else FULL
     if options.runs:
         scale = dataclasses.replace(scale, runs=options.runs)
-    if options.what == "peers":
-        figures = peers.run(scale)
-    else:
-        figures = _run_scenarios(options.only, scale, profiled=options.profile)
+    figures = _run_scenarios(options.only, scale, profiled=options.profile)
     report.write_json(figures, options.json or report.default_file(options.what))
     return 1 if any(figure.passed is False for figure in figures) else 0
 
@@ -42,16 +40,18 @@ def _run_scenarios(only: str | None, scale: Scale, *, profiled: bool) -> list[Fi
     report.print_heading()
     with stage() as prepared:
         for scenario in chosen:
-            prepared.begin_scenario()
-            with profiling.profiled(prepared) if profiled else profiling.unprofiled():
-                found = scenario.run(prepared, scale)
+            profile = Profile() if profiled else None
+            prepared.begin_scenario(profile)
+            found = scenario.run(prepared, scale)
             report.print_figures(found)
+            if profile is not None:
+                profile.print()
             figures += found
-            _complain(prepared)
+            _show_complaints(prepared)
     return figures
 
 
-def _complain(prepared: Stage) -> None:
+def _show_complaints(prepared: Stage) -> None:
     if log := prepared.broker.log():
         print(f"The broker logged:\n{log}", file=sys.stderr)
 

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import Figure
+from benchmarks.figures import Bar, Figure
 from willow_site.configuration import PROJECT_FOLDER
 
 RESULTS = PROJECT_FOLDER / "benchmarks" / "results"
@@ -26,9 +26,13 @@ def print_figures(figures: Iterable[Figure]) -> None:
     for figure in figures:
         print(
             f"{figure.name:{NAME_WIDTH}} {_number(figure.value):>10} {_number(figure.limit):>10}  {figure.unit:10}"
-            f" {_number(figure.ratio):>6}  {figure.bar or '':7} {VERDICTS[figure.passed]}",
+            f" {_number(figure.ratio):>6}  {_text(figure.bar):7} {VERDICTS[figure.passed]}",
             flush=True,
         )
+
+
+def _text(bar: Bar | None) -> str:
+    return "" if bar is None else str(bar)
 
 
 def _number(value: float | None) -> str:
@@ -55,7 +59,7 @@ def _as_json(figure: Figure) -> dict[str, Any]:
         "median": figure.value,
         "limit": figure.limit,
         "ratio": figure.ratio,
-        "bar": str(figure.bar) if figure.bar else None,
+        "bar": _text(figure.bar),
         "passed": figure.passed,
         "values": list(figure.values),
         "limits": list(figure.limits),

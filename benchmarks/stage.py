@@ -1,18 +1,21 @@
 """Everything that a scenario plays on: a throwaway PostgreSQL, a broker and a process for the clients."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import Any, Concatenate, LiteralString, ParamSpec, TypeVar
 
-import psutil
 import psycopg
 import willow_client
 
 from benchmarks.broker_process import BrokerProcess
 from benchmarks.load_process import LoadProcess
+from benchmarks.profiling import Profile
 from benchmarks.raw import fill, pass_through
 from willow_site.embedded.postgres import throwaway_postgres
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 MESSAGES_GO: LiteralString = (
     "TRUNCATE delivery_message, delivery_freesequences, delivery_pendingnotice, delivery_journal"
@@ -24,6 +27,26 @@ class Stage:
     database_url: str
     broker: BrokerProcess
     load: LoadProcess
+    profile: Profile | None = None
+
+    def on_broker(
+        self,
+        load: Callable[Concatenate[str, Parameters], Awaitable[Result]],
+        *arguments: Parameters.args,
+        **named: Parameters.kwargs,
+    ) -> Result:
+        """Run clients of the broker, whose address they get, and wait for what they found."""
+        with self.profile.watching(self.broker, self._message_counts) if self.profile else nullcontext():
+            return self.load.run(load, self.broker.url, *arguments, **named)
+
+    def on_postgres(
+        self,
+        load: Callable[Concatenate[str, Parameters], Awaitable[Result]],
+        *arguments: Parameters.args,
+        **named: Parameters.kwargs,
+    ) -> Result:
+        """The same with clients of PostgreSQL itself."""
+        return self.load.run(load, self.database_url, *arguments, **named)
 
     def execute(self, query: LiteralString) -> None:
         with psycopg.connect(self.database_url, autocommit=True) as connection:
@@ -47,29 +70,27 @@ class Stage:
         self.fill(queue_id, messages=messages, body_size=body_size)
 
     def fill(self, queue_id: int, *, messages: int, body_size: int) -> None:
-        self.load.run(fill, self.database_url, queue_id, messages=messages, body_size=body_size)
+        self.on_postgres(fill, queue_id, messages=messages, body_size=body_size)
 
     def pass_through(self, queue_id: int, *, messages: int, body_size: int) -> None:
         """Post messages to a queue, claim and finish them, without the broker."""
-        self.load.run(pass_through, self.database_url, queue_id, messages=messages, body_size=body_size)
+        self.on_postgres(pass_through, queue_id, messages=messages, body_size=body_size)
 
-    def begin_scenario(self) -> None:
+    def begin_scenario(self, profile: Profile | None) -> None:
         """A new broker on empty tables, with what was written before on disk."""
+        self.profile = profile
         self.broker.stop()
         self.clear()
         self.execute("CHECKPOINT")
         self.broker.start()
 
-    def postgres_cpu_seconds(self) -> float:
-        """Of all processes of the server; those that ended are counted with their parent."""
-        (postmaster_pid,) = self.rows("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int")[0]
-        total = 0.0
-        postmaster = psutil.Process(postmaster_pid)
-        for process in (postmaster, *postmaster.children()):
-            with suppress(psutil.NoSuchProcess):
-                times = process.cpu_times()
-                total += times.user + times.system + times.children_user + times.children_system
-        return total
+    def _message_counts(self) -> tuple[int, int]:
+        """How many messages were posted and how many have ended."""
+        (counts,) = self.rows(
+            "SELECT (SELECT coalesce(sum(newest_index), 0)::bigint FROM queues_queue), count(*) FROM delivery_journal"
+        )
+        posted, ended = counts
+        return posted, ended
 
 
 @contextmanager

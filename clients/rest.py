@@ -3,17 +3,21 @@
 The settings make these the default of every API view, so that none is open by oversight.
 """
 
+from typing import TYPE_CHECKING
+
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from clients.auth import SCHEME, anonymous_principal, key_digest, principal_from_rows, shown_key
 from clients.principal import OPERATOR, Principal
 from clients.statements import statement
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView  # imports this module, by way of the settings
 
 
 class KeyAuthentication(BaseAuthentication):
@@ -37,7 +41,7 @@ class KeyAuthentication(BaseAuthentication):
 class MayComeIn(BasePermission):
     """Anybody with a valid key, staff, and whoever the rule for anonymous callers lets in."""
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         principal_of(request)
         return True
 

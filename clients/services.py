@@ -47,7 +47,7 @@ def client_delete(*, client: Client) -> None:
         session = live_session_of(client)
         if session is not None:
             raise ValidationError(
-                f"The client {client} is connected to the node {session.node}; revoke its keys first."
+                f"The client {client} is connected to the node {session.node}."
             )
         # An identity must not outlive its key: without one, anybody anonymous could take it up again.
         Session.objects.filter(key__client=client).delete()

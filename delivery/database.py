@@ -16,6 +16,7 @@ from delivery.protocol.errors import Code, WillowError
 PLANNER = {
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
+    "enable_bitmapscan": "off",  # it would gather and sort a whole queue to find its first message
     "jit": "off",
 }
 CONNECT_TIMEOUT = 5  # seconds

@@ -161,11 +161,11 @@ class Engine:
             for row in admission.dropped:
                 self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in refused]
+        self._announce(stored)
         for request in stored:
             request.store_done()
         for request, error in refused.items():
             request.fail(error)
-        self._announce(stored)
 
     def _announce(self, stored: list[PostRequest]) -> None:
         """Wake whoever waits for what was just stored."""

@@ -64,11 +64,13 @@ class PostRequest:
         if self.settled is not None:
             self.settled(self)
         self.poster.post_stored(self)
+        self.copies = []  # they point back here: left alone, the circle would wait for the garbage collector
 
     def fail(self, error: WillowError) -> None:
         if self.settled is not None:
             self.settled(self)
         self.poster.post_failed(self, error)
+        self.copies = []
 
 
 async def insert_copies(connection: AsyncConnection[Any], copies: Sequence[Copy], node_id: int | None) -> list[Copy]:

@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 from clients.models import Permission
 from clients.principal import Principal
 from delivery.endings import FailRequest
+from delivery.in_turn import InTurn
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Error, Frame, Message
 from delivery.session_posts import Posts
@@ -63,6 +64,7 @@ class Session:
         self.when_less: Callable[[], None] | None = None  # told when fewer are under way
         self.close_socket: Callable[[int, str], None] | None = None
         self.claims: dict[ClaimId, Claim] = {}
+        self.about_claims: InTurn[ClaimId] = InTurn()
         self.resumed_claims: frozenset[ClaimId] = frozenset()  # held since before this connection
         self.posts = Posts(self)
         self.reader = OneTimeReader(self)

@@ -26,7 +26,8 @@ class OneTimeReader:
         return self._session.client_name
 
     def take(self, demand: Demand, messages: Sequence[Any]) -> None:
-        self._session.demands.discard(demand)
+        if demand.ended:
+            self._session.demands.discard(demand)
         if not demand.pops:
             self._session.hand_over(demand.label, messages)
             return
@@ -35,7 +36,8 @@ class OneTimeReader:
 
     def went_empty(self, demand: Demand) -> None:
         self._session.demands.discard(demand)
-        self._session.send(NoMessage(demand.label))
+        if not demand.served:
+            self._session.send(NoMessage(demand.label))
 
     def demand_failed(self, demand: Demand, error: WillowError) -> None:
         self._session.demands.discard(demand)

@@ -1,8 +1,8 @@
 """The stages of a post as bits of a message's `notify` column, and as the numbers of pending notices."""
 
-from collections.abc import Iterable
+from functools import cache
 
-from delivery.protocol.fields import Stage
+from delivery.protocol.fields import NotifyStage, Stage
 
 STAGES: tuple[Stage, ...] = ("ready", "write", "sync", "assign", "finish", "retry", "drop")
 STAGE_NUMBERS = {stage: number for number, stage in enumerate(STAGES)}
@@ -14,11 +14,9 @@ U64_SIGN = 1 << 63
 U64_RANGE = 1 << 64
 
 
-def notify_mask(stages: Iterable[Stage]) -> int:
-    mask = 0
-    for stage in stages:
-        mask |= 1 << STAGE_NUMBERS[stage]
-    return mask
+@cache
+def notify_mask(stages: frozenset[NotifyStage]) -> int:
+    return sum(1 << STAGE_NUMBERS[stage] for stage in stages)
 
 
 def label_to_column(label: int | None) -> int | None:

@@ -16,6 +16,7 @@ from delivery.waiting import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
 
 QUEUES_OWN_TIMEOUT = -1.0
 LOWEST_RANK = -(2**40)  # below every priority's
+LOOK_FURTHER = 1000  # messages of each queue behind those that others are just taking
 FLOOR_SECONDS = 0.05  # how long a floor is trusted before somebody looks below it again
 
 
@@ -136,6 +137,7 @@ class Taking:
         parameters = {
             "queue_id": BigintColumn(queues),
             "places": attempt.places,
+            "looked_at": attempt.places,
             "in_turns": demand.in_turns,
             "holder": demand.reader.session_id,
             "work_timeout": demand.work_timeout,
@@ -144,6 +146,9 @@ class Taking:
         }
         async with connection.transaction():
             rows = await fetch_rows(connection, statement("claim_across"), parameters)
+            if len(rows) < attempt.places:  # perhaps because others are just taking what comes first
+                parameters |= {"places": attempt.places - len(rows), "looked_at": attempt.places + LOOK_FURTHER}
+                rows += await fetch_rows(connection, statement("claim_across"), parameters)
             if rows and demand.pops:
                 await connection.execute(statement("finish"), self._finish_columns(demand.reader, rows))
         if demand.in_turns and rows:

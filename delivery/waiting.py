@@ -43,6 +43,7 @@ class Demand:
         "pops",
         "queues",
         "reader",
+        "served",
         "standing",
         "synchronous",
         "timer",
@@ -79,7 +80,8 @@ class Demand:
         self.work_timeout = work_timeout
         self.synchronous = synchronous
         self.attempting = False
-        self.woken = False
+        self.woken = 0  # messages that came while an attempt was under way
+        self.served = False  # of a large `count`: a part of it was taken already
         self.ended = False
         self.timer: asyncio.TimerHandle | None = None
         self.when_ended: Callable[[], None] | None = None
@@ -97,8 +99,11 @@ class Attempt:
         self.settled = False
 
     def begin(self) -> None:
-        """Only now: places that came free since the attempt was submitted are filled by it too."""
-        self.places = min(self.demand.places, MOST_PLACES_AT_ONCE)
+        """Only now: places that came free since the attempt was submitted are filled by it too.
+
+        A reader that has gone meanwhile takes nothing: what a pop takes for nobody would be lost.
+        """
+        self.places = 0 if self.demand.ended else min(self.demand.places, MOST_PLACES_AT_ONCE)
 
     @property
     def synchronous(self) -> bool:
@@ -139,7 +144,10 @@ class Waiters:
         self.count += 1
         for queue in demand.queues:
             self._by_queue[queue.id][demand] = None
-        self._wake_demand(demand)
+        if demand.queues or demand.waits:
+            self._wake_demand(demand)
+        else:
+            self._give_up(demand)
 
     def add_queue(self, demand: Demand, queue: QueueRecord) -> None:
         """A queue that came to be later and belongs to a running subscription."""
@@ -174,8 +182,8 @@ class Waiters:
         for demand in list(self._by_queue.get(queue_id, ())):
             if messages <= 0:
                 return
+            self._wake_demand(demand, messages)
             messages -= demand.places
-            self._wake_demand(demand)
 
     def refill(self, demand: Demand) -> None:
         """A standing demand has free places again."""
@@ -190,15 +198,15 @@ class Waiters:
             return first
         return None
 
-    def _wake_demand(self, demand: Demand) -> None:
+    def _wake_demand(self, demand: Demand, messages: int = 1) -> None:
         if demand.attempting:
-            demand.woken = True
+            demand.woken += messages
         elif demand.places > 0 and demand.queues and not self.paused:
             self._attempt(demand)
 
     def _attempt(self, demand: Demand) -> None:
         demand.attempting = True
-        demand.woken = False
+        demand.woken = 0
         kind = AcrossAttempt if len(demand.queues) != 1 else PopAttempt if demand.pops else ClaimAttempt
         self._submit(kind(demand, self))
 
@@ -213,17 +221,32 @@ class Waiters:
         demand.attempting = False
         demand.places -= len(messages)
         if messages:
-            if demand.standing:
-                self._to_the_end_of_the_line(demand)
-            else:
-                self.remove(demand)
-            demand.reader.take(demand, messages)
-        if demand.ended:
-            return
-        if demand.places > 0 and (demand.woken or more_may_wait):
+            more_may_wait |= self._hand_to_reader(demand, messages)
+        if demand.ended or demand.places <= 0:
+            self._pass_on(demand, demand.woken if messages else demand.woken + demand.places)
+        elif demand.woken or more_may_wait:
             self._attempt(demand)
-        elif not messages and not demand.waits:
+        elif demand.served or not (messages or demand.waits):
             self._give_up(demand)
+
+    def _hand_to_reader(self, demand: Demand, messages: Sequence[Any]) -> bool:
+        """Returns whether this reader may ask again for what did not fit into one attempt."""
+        unfilled = demand.places > 0 and len(messages) == MOST_PLACES_AT_ONCE
+        if demand.standing:
+            self._to_the_end_of_the_line(demand)
+        elif unfilled:
+            demand.served = True
+        else:
+            self.remove(demand)
+        demand.reader.take(demand, messages)
+        return unfilled
+
+    def _pass_on(self, demand: Demand, messages: int) -> None:
+        """What came while it tried, and what it was to try for if it has gone, is for the next in line."""
+        demand.woken = 0
+        if messages > 0:
+            for queue in demand.queues:
+                self.wake(queue.id, messages)
 
     def _to_the_end_of_the_line(self, demand: Demand) -> None:
         """So that subscriptions of one queue share what comes, instead of the first taking all of it."""

@@ -4,6 +4,7 @@ Import this module after `use_uvloop()`: Twisted keeps the event loop that its r
 """
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -22,6 +23,7 @@ BACKLOG = 4096  # connections that wait to be accepted, for the moment when all 
 CLOSE_SECONDS = 10  # for an application to end after its connection was closed
 NO_LIMIT = 0  # of Daphne; BrokerWebSocketProtocol has its own
 NEVER = -1
+COLLECT_AFTER_OBJECTS = 50_000
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +60,9 @@ class BrokerServer(Server):
         self._loop = reactor._asyncioEventloop
         asyncio.set_event_loop(self._loop)
         self._loop.run_until_complete(start())
+        # All that was imported stays for good, and requests leave no cycles: the collector has little to find.
+        gc.freeze()
+        gc.set_threshold(COLLECT_AFTER_OBJECTS)
         self.run()
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> asyncio.Queue[Any] | None:

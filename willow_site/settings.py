@@ -115,7 +115,15 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = WILLOW.home / "static"
 
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "clients.rest.KeyAuthentication",  # first: its scheme is what a 401 asks for
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["clients.rest.MayComeIn"],
+    "EXCEPTION_HANDLER": "delivery.http_errors.error_response",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+}
 SPECTACULAR_SETTINGS = {
     "TITLE": "Willow",
     "DESCRIPTION": "Status and operation of a Willow message broker.",

@@ -3,9 +3,10 @@
 from django.contrib import admin
 from django.urls import path
 
-from delivery.apis import QueueStatusApi
+from delivery.apis import ClientRecordApi, QueueStatusApi
 
 urlpatterns = [
     path("status/<path:queue_name>", QueueStatusApi.as_view()),
+    path("api/clients/<path:client_name>/", ClientRecordApi.as_view()),
     path("admin/", admin.site.urls),
 ]

@@ -19,11 +19,11 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
     short_id = stage.define(SHORT)
 
     def drain_from_long() -> float:
-        return stage.load.run(drain, stage.broker.url, LONG, scale.short_backlog)
+        return stage.on_broker(drain, LONG, scale.short_backlog)
 
     def drain_from_short() -> float:
         stage.fill(short_id, messages=scale.short_backlog, body_size=BODY_SIZE)
-        return stage.load.run(drain, stage.broker.url, SHORT, scale.short_backlog)
+        return stage.on_broker(drain, SHORT, scale.short_backlog)
 
     values, limits = alternate(scale.runs, drain_from_long, drain_from_short)
     name = f"drain with {scale.backlog:,} waiting (limit: with {scale.short_backlog:,})"

@@ -18,7 +18,7 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
         speeds = []
         for _ in range(scale.runs):
             stage.fill(queue_id, messages=scale.short_backlog, body_size=BODY_SIZE)
-            speeds.append(stage.load.run(drain, stage.broker.url, QUEUE, scale.short_backlog))
+            speeds.append(stage.on_broker(drain, QUEUE, scale.short_backlog))
         return speeds
 
     stage.clear()

@@ -28,11 +28,11 @@ def _measure(stage: Stage, scale: Scale, body_size: int) -> Figure:
 
     def broker() -> float:
         stage.clear()
-        return stage.load.run(cycle_on_broker, stage.broker.url, body_size, scale.seconds)
+        return stage.on_broker(cycle_on_broker, body_size, scale.seconds)
 
     def raw() -> float:
         stage.clear()
-        return stage.load.run(cycle_on_postgres, stage.database_url, queue_id, body_size, scale.seconds)
+        return stage.on_postgres(cycle_on_postgres, queue_id, body_size, scale.seconds)
 
     values, limits = alternate(scale.runs, broker, raw)
     return Figure(

@@ -13,8 +13,8 @@ MEGABYTE = 1_000_000  # bytes
 
 
 def run(stage: Stage, scale: Scale) -> list[Figure]:
-    stage.load.run(open_connections, stage.broker.url, 1, stage.broker.pid)  # the first one loads code
-    before, after = stage.load.run(open_connections, stage.broker.url, scale.idle_connections, stage.broker.pid)
+    stage.on_broker(open_connections, 1, stage.broker.pid)  # the first one loads code
+    before, after = stage.on_broker(open_connections, scale.idle_connections, stage.broker.pid)
     per_thousand = (after - before) * 1000 / scale.idle_connections
     return [
         Figure(

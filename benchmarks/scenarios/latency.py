@@ -28,11 +28,11 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
     medians, slowest, round_trips = [], [], []
     for _ in range(scale.runs):
         stage.clear()
-        waits = stage.load.run(post_to_receive, stage.broker.url, scale.seconds)
+        waits = stage.on_broker(post_to_receive, scale.seconds)
         medians.append(median(waits))
         slowest.append(quantiles(waits, n=100)[98])
         stage.clear()
-        round_trips.append(stage.load.run(flushed_insert, stage.database_url, queue_id))
+        round_trips.append(stage.on_postgres(flushed_insert, queue_id))
     return [
         Figure(
             name=f"post to receive at {MESSAGES_PER_SECOND}/s, p50 (limit: one flushed insert)",

@@ -24,7 +24,7 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
     stage.clear()
     looks = []
     for _ in range(STEPS):
-        stage.load.run(cycle, stage.broker.url, scale.lifetime // STEPS)
+        stage.on_broker(cycle, scale.lifetime // STEPS)
         looks.append(memory_bytes(stage.broker.pid) / MEBIBYTE)
     name = f"memory after {scale.lifetime:,} messages (limit: after {scale.lifetime // STEPS:,})"
     return [Figure(name=name, unit="MiB", values=[looks[-1]], limits=[looks[0]], bar=AT_MOST)]

@@ -27,11 +27,11 @@ def _measure(stage: Stage, scale: Scale, body_size: int) -> Figure:
 
     def broker() -> float:
         stage.lay_out(queue_id, messages=enough, body_size=body_size)
-        return stage.load.run(take_from_broker, stage.broker.url, scale.seconds)
+        return stage.on_broker(take_from_broker, scale.seconds)
 
     def raw() -> float:
         stage.lay_out(queue_id, messages=enough, body_size=body_size)
-        return stage.load.run(take_from_postgres, stage.database_url, queue_id, scale.seconds)
+        return stage.on_postgres(take_from_postgres, queue_id, scale.seconds)
 
     values, limits = alternate(scale.runs, broker, raw)
     return Figure(

@@ -29,12 +29,10 @@ def _measure(stage: Stage, scale: Scale, body_size: int) -> Figure:
     for _ in range(scale.runs):
         stage.clear()
         stage.execute("SELECT pg_stat_statements_reset()")
-        values.append(stage.load.run(post_to_broker, stage.broker.url, body_size, scale.seconds))
+        values.append(stage.on_broker(post_to_broker, body_size, scale.seconds))
         batches.append(_mean_batch(stage))
         stage.clear()
-        limits.append(
-            stage.load.run(post_to_postgres, stage.database_url, queue_id, body_size, round(batches[-1]), scale.seconds)
-        )
+        limits.append(stage.on_postgres(post_to_postgres, queue_id, body_size, round(batches[-1]), scale.seconds))
     return Figure(
         name=f"posts, {CLIENTS} connections with {UNDER_WAY} under way, {body_size} bytes",
         unit="messages/s",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clients.models import Permission
-from delivery.endings import FailRequest, FinishRequest, KeepaliveRequest, message_key, not_claimed
+from delivery.endings import Ending, FailRequest, FinishRequest, KeepaliveRequest, message_key, not_claimed
 from delivery.engine import KeepaliveAllRequest
 from delivery.positions import AckRecord
 from delivery.protocol.errors import Code, WillowError
@@ -26,9 +26,7 @@ def finish(session: "Session", command: Finish) -> None:
         if not reader.acknowledge(command.sequence, command.index, answer, synchronous=synchronous):
             answer(not_claimed(command.shard, command.sequence))
         return
-    session.node.engine.end(
-        FinishRequest(**_claim(session, command, answer), synchronous=synchronous, reply=command.reply)
-    )
+    _submit(session, FinishRequest(**_claim(session, command, answer), synchronous=synchronous, reply=command.reply))
 
 
 def fail(session: "Session", command: Fail) -> None:
@@ -38,14 +36,15 @@ def fail(session: "Session", command: Fail) -> None:
         outstanding = reader.fail(command.sequence, command.index, command.delay)
         answer(None if outstanding else not_claimed(command.shard, command.sequence))
         return
-    session.node.engine.end(
+    _submit(
+        session,
         FailRequest(
             **_claim(session, command, answer),
             synchronous=command.response == "sync",
             reason=Reason.FAILED.value,
             error=command.error,
             delay=command.delay,
-        )
+        ),
     )
 
 
@@ -61,7 +60,7 @@ def keepalive(session: "Session", command: Keepalive) -> None:
         return
     claim = _claim(session, command, answer)
     del claim["client"]
-    session.node.engine.end(KeepaliveRequest(**claim))
+    _submit(session, KeepaliveRequest(**claim))
 
 
 def _keep_all_alive(session: "Session", command: Keepalive) -> None:
@@ -88,14 +87,23 @@ def _check(session: "Session", command: Finish | Fail | Keepalive) -> "StreamRea
     return session.streams.get(shard)
 
 
+def _submit(session: "Session", request: Ending) -> None:
+    """Commands about one message keep their order, though the engine takes finishes before failures."""
+    session.about_claims.run((request.queue_id, request.sequence), lambda: session.node.engine.end(request))
+
+
 def _claim(session: "Session", command: Any, answer: Callable[[WillowError | None], None]) -> dict[str, Any]:
+    def answered(error: WillowError | None) -> None:
+        answer(error)
+        session.about_claims.is_over((command.shard, command.sequence))
+
     return {
         "queue_id": command.shard,
         "sequence": command.sequence,
         "index": command.index,
         "holder": session.session_id,
         "client": session.client_name,
-        "answer": answer,
+        "answer": answered,
     }
 
 

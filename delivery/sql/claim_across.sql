@@ -1,8 +1,9 @@
 -- claim_across: one reader takes from several queues as if they were one.
 -- Runs on: message_ready, once for each queue; the message's primary key.
 -- Shape: the best few of each queue are looked at without a lock, put in order over all queues, and only then
--- locked: a row that somebody else took in between is skipped, and the caller asks again. `in_turns` takes the first
--- of each queue, then the second of each (starting after the queue served last); otherwise priority decides, then age.
+-- locked: a row that somebody else is just taking is skipped, and the caller asks again, looking at more of them
+-- (`looked_at`, at least `places`). `in_turns` takes the first of each queue, then the second of each (starting after
+-- the queue served last); otherwise priority decides, then age.
 WITH considered AS (
     SELECT m.*, q.turn, row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS round
     FROM unnest(%(queue_id)b::bigint[]) WITH ORDINALITY AS q (id, turn)
@@ -12,7 +13,7 @@ WITH considered AS (
         FROM delivery_message
         WHERE queue_id = q.id AND state = 0 AND (expires_at IS NULL OR expires_at > now())
         ORDER BY priority * -1, index
-        LIMIT %(places)s
+        LIMIT %(looked_at)s
     ) m
 ), chosen AS MATERIALIZED (
     SELECT queue_id, sequence,
@@ -20,10 +21,12 @@ WITH considered AS (
                                        rank, posted_at, queue_id, index) AS place
     FROM considered
     ORDER BY place
-    LIMIT %(places)s
+    LIMIT %(looked_at)s
 ), locked AS MATERIALIZED (
     SELECT m.queue_id, m.sequence, c.place
     FROM chosen c JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence AND m.state = 0
+    ORDER BY c.place
+    LIMIT %(places)s
     FOR UPDATE OF m SKIP LOCKED
 ), claimed AS (
     UPDATE delivery_message m

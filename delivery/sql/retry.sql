@@ -1,14 +1,14 @@
 -- retry: attempts that ended without a finish. Those with attempts left go back to wait for the next one; those
 -- without come back as exhausted, locked, for bury.sql in the same transaction.
 -- Runs on: the message's primary key (IS NOT DISTINCT FROM: see finish.sql).
--- Shape: guarded by state, holder and index. The delay grows by the queue's backoff and is spread by a quarter
+-- Shape: guarded by state, holder and index; of two failures of one claim the first counts. The delay grows by the queue's backoff and is spread by a quarter
 -- either way, so that messages which failed together do not come back together.
 WITH failing AS (
     SELECT * FROM unnest(
         %(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[], %(holder)b::bigint[],
         %(client)b::text[], %(reason)b::text[], %(error)b::text[], %(delay)b::float8[]
     ) WITH ORDINALITY AS f (queue_id, sequence, index, holder, client, reason, error, delay, place)
-), target AS MATERIALIZED (
+), locked AS MATERIALIZED (
     SELECT f.place, f.client, f.reason, f.error, q.name AS queue_name, q.tags AS queue_tags,
            m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at, m.holder,
            m.poster, m.poster_node, m.label, m.notify, octet_length(m.body) AS size,
@@ -20,6 +20,8 @@ WITH failing AS (
     JOIN queues_queue q ON q.id = m.queue_id
     WHERE m.state = 2 AND m.holder IS NOT DISTINCT FROM f.holder AND (f.index IS NULL OR m.index = f.index)
     FOR UPDATE OF m
+), target AS (
+    SELECT DISTINCT ON (queue_id, sequence) * FROM locked ORDER BY queue_id, sequence, place
 ), retried AS (
     UPDATE delivery_message m
     SET state = CASE WHEN t.delay > 0 THEN 1 ELSE 0 END,

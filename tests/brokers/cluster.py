@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, LiteralString
 
+import psycopg
+
 from tests.brokers.databases import Databases, query
 from tests.integration.launched_willow import free_port
 from willow_site.configuration import PROJECT_FOLDER
@@ -136,6 +138,13 @@ class Cluster:
     def query(self, statement: LiteralString, *parameters: Any) -> list[Any]:
         """Look into the database, or change it as an operator would."""
         return query(self.database_url, statement, *parameters)
+
+    @contextmanager
+    def readers_held_up(self) -> Iterator[None]:
+        """Fetches, pops and finishes wait at the storage meanwhile, posts do not."""
+        with psycopg.connect(self.database_url) as blocking:
+            blocking.execute("LOCK TABLE delivery_pendingnotice IN EXCLUSIVE MODE")
+            yield
 
     def stop(self) -> None:
         """End everything. Nothing may have gone wrong in a way that nobody foresaw."""

@@ -1,0 +1,74 @@
+"""The admin's forms about keys. They take grants and times as `manage.py key` does."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+
+from clients.grants import EXAMPLE, Grants, check_grants, read_grants, written_grants
+from clients.models import Key
+from clients.moments import SPANS, read_moment, read_span
+from clients.selectors import grants_of
+
+
+class GrantsField(forms.CharField):
+    """One grant on each line."""
+
+    widget = forms.Textarea(attrs={"rows": 4})
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, help_text=f"One on each line, such as {EXAMPLE}.", **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        return "\n".join(line.strip() for line in (super().to_python(value) or "").splitlines() if line.strip())
+
+    def clean(self, value: Any) -> Grants:
+        grants = read_grants(super().clean(value).splitlines())
+        check_grants(grants)
+        return grants
+
+
+class MomentField(forms.CharField):
+    def __init__(self, *, empty: str, **kwargs: Any) -> None:
+        """`empty`: what it means to leave it empty."""
+        super().__init__(required=False, help_text=f"{SPANS} from now on, or a date; empty: {empty}.", **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return value.isoformat() if isinstance(value, datetime) else value
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(self.prepare_value(initial), data)
+
+    def clean(self, value: Any) -> datetime | None:
+        text = super().clean(value)
+        return read_moment(text) if text else None
+
+
+class SpanField(forms.CharField):
+    def clean(self, value: Any) -> timedelta:
+        return read_span(super().clean(value))
+
+
+class KeyCreationForm(forms.Form):
+    client_name = forms.CharField(label="Client", help_text="Made if there is no such client.")
+    persistent = forms.BooleanField(required=False, help_text="A new client is kept for ever.")
+    grants = GrantsField()
+    expires_at = MomentField(label="Expires", empty="never")
+
+
+class KeyRotationForm(forms.Form):
+    grace = SpanField(initial="0s", label="The old key runs on for", help_text=f"{SPANS}; 0s: it ends now.")
+    expires_at = MomentField(label="The new key expires", empty="when the old one would have")
+
+
+class KeyChangeForm(forms.ModelForm):
+    grants = GrantsField()
+    expires_at = MomentField(label="Expires", empty="never")
+
+    class Meta:
+        model = Key
+        fields = ("expires_at",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["grants"] = "\n".join(written_grants(grants_of(self.instance)))

@@ -1,0 +1,89 @@
+"""The admin's pages where messages are concerned.
+
+Messages and the journal have pages of their own under their queue: Django's lists want a single-column key, which
+messages have not, and would sort the whole journal. What is remembered of `dedupe` texts has no page.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.safestring import SafeString
+
+from clients.admin import ClientAdmin
+from clients.models import Client
+from delivery.browsing import Page, journal_page, messages_page
+from delivery.client_records import subscribed_to
+from delivery.models import DutyRun, FreeSequences, PendingNotice
+from delivery.services import queue_delete
+from queues.admin import QueueAdmin
+from queues.admin_bases import ReadOnlyAdmin
+from queues.models import Queue
+
+
+@admin.register(Queue)
+class QueueWithMessagesAdmin(QueueAdmin):
+    def get_urls(self) -> list[URLPattern]:
+        pages = [
+            path("<int:queue_id>/messages/", self._browse("Messages", messages_page), name="queues_queue_messages"),
+            path("<int:queue_id>/journal/", self._browse("Journal", journal_page), name="queues_queue_journal"),
+        ]
+        return [*pages, *super().get_urls()]
+
+    def _browse(self, what: str, page_after: Callable[[int, str], Page]) -> Callable[..., HttpResponse]:
+        def view(request: HttpRequest, queue_id: int) -> HttpResponse:
+            queue = get_object_or_404(Queue, pk=queue_id)
+            if not self.has_view_permission(request, queue):
+                raise PermissionDenied
+            context = {
+                **self.admin_site.each_context(request),
+                "opts": self.opts,
+                "queue": queue,
+                "title": f"{what} of {queue}",
+                "page": page_after(queue_id, request.GET.get("after", "")),
+            }
+            return TemplateResponse(request, "admin/queues/queue/browse.html", context)
+
+        return self.admin_site.admin_view(view)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Without the deletion of many at once: each queue has its own reason why it may not be deleted."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    def delete_model(self, request: HttpRequest, obj: Queue) -> None:
+        queue_delete(queue=obj)
+
+
+@admin.register(Client)
+class ClientWithPositionsAdmin(ClientAdmin):
+    shown_fields = [*ClientAdmin.shown_fields, "positions"]
+
+    @admin.display(description="acknowledged and outstanding")
+    def positions(self, client: Client) -> SafeString:
+        return render_to_string("admin/clients/client/positions.html", {"subscribed_to": subscribed_to(client)})
+
+
+@admin.register(DutyRun)
+class DutyRunAdmin(ReadOnlyAdmin):
+    list_display = ["duty", "ran_at", "seconds", "handled", "handled_total", "error"]
+    ordering = ["duty"]
+
+
+@admin.register(FreeSequences)
+class FreeSequencesAdmin(ReadOnlyAdmin):
+    list_display = ["id", "queue_id", "sequences"]
+    show_full_result_count = False
+
+
+@admin.register(PendingNotice)
+class PendingNoticeAdmin(ReadOnlyAdmin):
+    list_display = ["id", "session_id", "stage", "queue_id", "index", "created_at"]
+    show_full_result_count = False

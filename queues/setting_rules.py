@@ -1,0 +1,57 @@
+"""Which values the settings of a queue may have: one rule for each, and the sentence for who breaks it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from queues.models import Kind, Overflow
+
+LARGEST_INTEGER = 2**31 - 1  # of PostgreSQL's integer
+LARGEST_BIGINT = 2**63 - 1
+LONGEST_SECONDS = 10 * 365 * 86_400
+
+
+def _between(least: float, most: float) -> Callable[[Any], bool]:
+    return lambda value: value is not None and least <= value <= most
+
+
+def _empty_or(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or rule(value)
+
+
+Rule = tuple[Callable[[Any], bool], str]
+
+SECONDS: Rule = (_between(0, LONGEST_SECONDS), "seconds, from 0 to 10 years")
+SWITCH: Rule = (lambda value: isinstance(value, bool), "on or off")
+
+RULES: dict[str, Rule] = {
+    "kind": (lambda value: value in Kind.values, " or ".join(Kind.values)),
+    "retry_limit": (
+        _empty_or(_between(0, LARGEST_INTEGER)),
+        f"a whole number from 0 to {LARGEST_INTEGER}, or empty: a message is never given up",
+    ),
+    "heartbeat_timeout": (
+        lambda value: value is not None and 0 < value <= LONGEST_SECONDS,
+        "seconds, above 0 and at most 10 years",
+    ),
+    "retry_delay": SECONDS,
+    "retry_backoff": (_between(1, 100), "a factor from 1 to 100"),
+    "retry_delay_max": SECONDS,
+    "max_length": (_empty_or(_between(1, LARGEST_BIGINT)), "a whole number above 0, or empty: no bound"),
+    "overflow": (lambda value: value in Overflow.values, " or ".join(Overflow.values)),
+    "updatable": SWITCH,
+    "keep_bodies": SWITCH,
+    "retention_seconds": (_empty_or(SECONDS[0]), f"{SECONDS[1]}, or empty: no bound"),
+    "retention_count": (_empty_or(_between(1, LARGEST_BIGINT)), "a whole number above 0, or empty: no bound"),
+    "retention_acked": SWITCH,
+}
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse with one sentence for each setting that is wrong."""
+    refusals = {
+        name: f"This must be {RULES[name][1]}." for name, value in settings.items() if not RULES[name][0](value)
+    }
+    if refusals:
+        raise ValidationError(refusals)
