@@ -46,9 +46,7 @@ def client_delete(*, client: Client) -> None:
         Client.objects.select_for_update().get(pk=client.pk)
         session = live_session_of(client)
         if session is not None:
-            raise ValidationError(
-                f"The client {client} is connected to the node {session.node}."
-            )
+            raise ValidationError(f"The client {client} is connected to the node {session.node}.")
         # An identity must not outlive its key: without one, anybody anonymous could take it up again.
         Session.objects.filter(key__client=client).delete()
         client.delete()

@@ -37,11 +37,17 @@ class Node:
     def __init__(self, node_id: int, name: str, desk: Lane) -> None:
         self.id = node_id
         self.name = name
-        self.draining = False
+        self.draining = False  # hands out nothing more, waits for what is under way
+        self.leaving = False  # closes what sockets are left
         self.sessions: dict[int, Session] = {}
         self.desk = desk
         self.directory = Directory(desk, lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done))
-        self.notices = Notices(node_id=node_id, listener_of=self._listener_of, queue_name=self.directory.name_of)
+        self.notices = Notices(
+            node_id=node_id,
+            listener_of=self._listener_of,
+            queue_name=self.directory.name_of,
+            left_elsewhere=lambda: self.hints.notices_left(),
+        )
         self.hints = Hints(node_id=node_id, listener=self)
         self.streams = Lane(
             "streams",
@@ -215,9 +221,6 @@ class Node:
         """Whatever a hint should have said and did not."""
         if self.notices.left_behind:
             await on_desk(self.desk, self.notices.leave)
-        if self.notices.left_elsewhere:
-            self.notices.left_elsewhere = False
-            self.hints.notices_left()
         await on_desk(self.desk, self.directory.refresh)
         await on_desk(self.desk, self.notices.take)
         await on_desk(self.desk, self._wake_ready_queues)
@@ -301,6 +304,7 @@ async def drain() -> None:
         await node.drain()
     finally:
         # Also when draining took too long: whoever is still connected may go on elsewhere.
+        node.leaving = True
         for session in list(node.sessions.values()):
             session.kick(NODE_STOPS, "This node is stopping.")
         await node.leave_cluster()

@@ -34,7 +34,11 @@ class Move(Protocol):
 
 
 class Notices:
-    """The notices of one node. `listener_of` finds a session of this node by its number."""
+    """The notices of one node.
+
+    `listener_of` finds a session of this node by its number; `left_elsewhere` is told when a statement left a notice
+    for another node.
+    """
 
     def __init__(
         self,
@@ -42,18 +46,19 @@ class Notices:
         node_id: int | None,
         listener_of: Callable[[int | None], Listener | None],
         queue_name: Callable[[int], str],
+        left_elsewhere: Callable[[], None],
     ) -> None:
         self._node_id = node_id
         self._listener_of = listener_of
         self._queue_name = queue_name
         self.left_behind: list[tuple[int, Notice]] = []  # for posters that left this node since they posted
-        self.left_elsewhere = False  # some statement left a row for another node
+        self._left_elsewhere = left_elsewhere
 
     def tell(self, move: Move, stage: Stage, reply: bytes | None = None) -> None:
         if not move.notify & (1 << STAGE_NUMBERS[stage]) or move.poster is None:
             return
         if move.poster_node != self._node_id:
-            self.left_elsewhere = True
+            self._left_elsewhere()
             return
         queue = self._queue_name(move.queue_id) if move.notify & NAMED_SEVERAL else None
         notice = Notice(label_from_column(move.label), stage, move.queue_id, move.sequence, move.index, queue, reply)

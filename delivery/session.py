@@ -204,7 +204,7 @@ class Session:
             self.node.engine.waiters.remove(demand)
         for subscription in self.subscriptions.values():
             subscription.end()
-        if self.node.draining:
+        if self.node.leaving:
             return  # the node lets go of all its sessions together
         if self.hold_seconds > 0:
             self.node.hold(self)

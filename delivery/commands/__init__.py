@@ -1,5 +1,6 @@
 """What each command of a client does. A new command: its frame in delivery/protocol/frames.py, its handler here."""
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,6 +25,8 @@ from delivery.protocol.frames import (
     Unsubscribe,
 )
 from delivery.session import Session
+
+logger = logging.getLogger(__name__)
 
 HANDLERS: dict[type[Command], Callable[[Session, Any], None]] = {
     Post: post,
@@ -52,8 +55,18 @@ def handle(session: Session, commands: Iterable[Command | FrameError]) -> None:
             handler(session, command)
         except WillowError as error:
             session.refuse(getattr(command, "label", None), error)
+        except Exception:
+            logger.exception("A %s command failed", _kind(command))
+            session.refuse(getattr(command, "label", None), _our_fault())
 
 
 def _not_served(command: Command) -> WillowError:
-    kind = type(command).__struct_config__.tag
-    return WillowError(Code.BAD_REQUEST, "type", f"This broker does not serve `{kind}`.")
+    return WillowError(Code.BAD_REQUEST, "type", f"This broker does not serve `{_kind(command)}`.")
+
+
+def _our_fault() -> WillowError:
+    return WillowError(Code.UNAVAILABLE, "broker", "The broker could not do this. Please try again.")
+
+
+def _kind(command: Command) -> object:
+    return type(command).__struct_config__.tag

@@ -69,14 +69,18 @@ class Reaper:
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)
 
     def tools(self, connection: AsyncConnection[Any]) -> Tools:
-        notices = Notices(node_id=None, listener_of=lambda _: None, queue_name=lambda _: "")
+        notices = Notices(
+            node_id=None,
+            listener_of=lambda _: None,
+            queue_name=lambda _: "",
+            left_elsewhere=self.hints.notices_left,
+        )
         endings = Endings(node_id=None, node_name=NAME, notices=notices, became_ready=self._came_back)
         return Tools(connection, endings, self.hints.messages_ready)
 
     def _came_back(self, queue_id: int, delay: float) -> None:
         if delay <= 0:
             self.hints.messages_ready(queue_id, 1)
-        self.hints.notices_left()
 
     async def run_due(self, tools: Tools) -> None:
         for duty in DUTIES:
