@@ -30,6 +30,8 @@ from delivery.version import VERSION
 
 logger = logging.getLogger(__name__)
 
+CROWDED_FRAMES = 10_000  # answers that wait for a slow client, beyond which its commands are not taken
+
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
@@ -82,6 +84,7 @@ class Outbox:
         self._frames: list[Frame] = []
         self._something = asyncio.Event()
         self._closing: dict[str, Any] | None = None
+        self.emptied = asyncio.Event()
 
     def put(self, frame: Frame) -> None:
         self._frames.append(frame)
@@ -96,7 +99,13 @@ class Outbox:
         while self._closing is None:
             await self._something.wait()
             await self.flush()
+            self.emptied.set()
         await self._send(self._closing)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the client takes its answers more slowly than they come."""
+        return len(self._frames) > CROWDED_FRAMES
 
     async def flush(self) -> None:
         self._something.clear()
@@ -121,7 +130,7 @@ class ConnectConsumer(AsyncConsumer):
         writer = asyncio.create_task(outbox.run())
         session.close_socket = outbox.close
         try:
-            await self._read(session, receive)
+            await self._read(session, outbox, receive)
         finally:
             session.close()
             writer.cancel()
@@ -157,7 +166,7 @@ class ConnectConsumer(AsyncConsumer):
         principal: Principal | None = await on_desk(node.desk, lambda connection: principal_of_key(connection, key))
         return principal
 
-    async def _read(self, session: Session, receive: Callable[[], Awaitable[Any]]) -> None:
+    async def _read(self, session: Session, outbox: Outbox, receive: Callable[[], Awaitable[Any]]) -> None:
         """Take frames until the socket closes; while too much is under way, take none."""
         limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
         most = settings.WILLOW.connection_commands
@@ -167,6 +176,9 @@ class ConnectConsumer(AsyncConsumer):
             while session.under_way >= most:
                 room.clear()
                 await room.wait()
+            while outbox.is_crowded:
+                outbox.emptied.clear()
+                await outbox.emptied.wait()
             event = await receive()
             if event["type"] == "websocket.disconnect":
                 return

@@ -23,6 +23,7 @@ from queues.definitions import (
 )
 from queues.definitions import statement as queue_statement
 
+NO_BOUND = 2**63 - 1  # the largest bigint
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
 
 
@@ -209,9 +210,12 @@ class Failures:
 
 
 async def _dead_letter_queue(connection: AsyncConnection[Any], row: Any) -> QueueRecord:
-    """The dead letter queue of a message's queue, made if this is its first dead letter."""
+    """The dead letter queue of a message's queue, made if this is its first dead letter.
+
+    However many queues there are: the bound on those that clients make must not stop a message from dying.
+    """
     name = dead_letter_name(row.queue_name)
-    parameters = definition_parameters(name, row.queue_tags, default_settings(name))
+    parameters = definition_parameters(name, row.queue_tags, default_settings(name)) | {"most_queues": NO_BOUND}
     async with connection.cursor(row_factory=dict_row, binary=True) as cursor:
         while True:
             await cursor.execute(queue_statement("define"), parameters)

@@ -93,7 +93,10 @@ def default_settings(name: str) -> QueueSettings:
 
 def settings_with(name: str, chosen: Mapping[str, Any]) -> QueueSettings:
     """The defaults, with what somebody chose (None: not chosen) in their place."""
-    return replace(default_settings(name), **{key: value for key, value in chosen.items() if value is not None})
+    given = {key: value for key, value in chosen.items() if value is not None}
+    if is_dead_letter_name(name):
+        given.pop("retry_limit", None)
+    return replace(default_settings(name), **given)
 
 
 def definition_parameters(name: str, tags: Iterable[str], chosen: QueueSettings) -> dict[str, Any]:

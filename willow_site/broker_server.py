@@ -24,6 +24,8 @@ CLOSE_SECONDS = 10  # for an application to end after its connection was closed
 NO_LIMIT = 0  # of Daphne; BrokerWebSocketProtocol has its own
 NEVER = -1
 COLLECT_AFTER_OBJECTS = 50_000
+MOST_UNSENT_BYTES = 4 * 1024 * 1024  # of one connection
+LOOK_AGAIN_SECONDS = 0.02
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +76,13 @@ class BrokerServer(Server):
         running = self.application(scope, inbox.get, partial(self.handle_reply, protocol))
         self.connections[protocol]["application_instance"] = self._loop.create_task(running)
         return inbox
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """As Daphne does it, but a client that does not read what it gets makes its application wait."""
+        if isinstance(protocol, BrokerWebSocketProtocol):
+            while protocol.unsent_bytes > MOST_UNSENT_BYTES:
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+        await super().handle_reply(protocol, message)
 
     def _begin(self) -> None:
         self.ws_factory.protocol = BrokerWebSocketProtocol

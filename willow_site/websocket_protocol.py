@@ -49,6 +49,12 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         if sent < len(data):
             transport.write(data[sent:])
 
+    @property
+    def unsent_bytes(self) -> int:
+        """What the client has not taken from the socket yet and the system would not take either."""
+        transport = self.transport
+        return len(transport.dataBuffer) - transport.offset + transport._tempDataLen if transport else 0
+
     def _closeConnection(self, abort: bool = False) -> None:
         self._send_collected()
         super()._closeConnection(abort)

@@ -12,7 +12,7 @@ WITH failing AS (
     SELECT f.place, f.client, f.reason, f.error, q.name AS queue_name, q.tags AS queue_tags,
            m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at, m.holder,
            m.poster, m.poster_node, m.label, m.notify, octet_length(m.body) AS size,
-           coalesce(m.attempts >= q.retry_limit, false) AS exhausted,
+           coalesce(m.attempts >= q.retry_limit, false) AND NOT q.name LIKE '%%.dead' AS exhausted,
            coalesce(f.delay, least(q.retry_delay_max, q.retry_delay * q.retry_backoff ^ least(m.attempts - 1, 50))
                              * (0.75 + 0.5 * random())) AS delay
     FROM failing f

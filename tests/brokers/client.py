@@ -17,6 +17,7 @@ from tests.brokers import bincode
 from tests.brokers.cluster import PATIENCE
 
 Fields = dict[str, Any]
+LOOK_SECONDS = 0.02  # between two looks for something that another process does
 
 
 class Client:
@@ -96,8 +97,8 @@ class Client:
 
     async def begin(self, type: str, queue: str, **fields: Any) -> int:
         """Send a command and return its label, without waiting for an answer."""
-        label = self.label()
-        await self.send({"type": type, "queue": queue, "label": label, **fields})
+        label: int = fields.setdefault("label", self.label())
+        await self.send({"type": type, "queue": queue, **fields})
         return label
 
     async def post(self, queue: str, body: str, **fields: Any) -> Fields:
@@ -147,6 +148,35 @@ class Client:
 
     async def create(self, queue: str, **fields: Any) -> Fields:
         return await self.expect(await self.begin("create", queue, **fields), type="queue")
+
+    async def subscribe(self, queue: str, **fields: Any) -> int:
+        """Returns the label that its messages will carry."""
+        label = await self.begin("subscribe", queue, **fields)
+        await self.expect(label, type="subscribed")
+        return label
+
+    async def messages(self, label: int | None, count: int) -> list[Fields]:
+        """The next ones of a subscription."""
+        return [await self.expect(label, type="message") for _ in range(count)]
+
+    async def register(self, name: str, *, persistent: bool = True) -> Fields:
+        """Returns the client's record."""
+        return await self.expect(await self.begin_registering(name, persistent=persistent), type="registered")
+
+    async def register_when_free(self, name: str, *, persistent: bool = True) -> Fields:
+        """Register as soon as an earlier session of the client is over."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                answer = await self.next(await self.begin_registering(name, persistent=persistent))
+                if answer["type"] == "registered":
+                    return answer
+                assert answer["code"] == "PermissionDenied", answer
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def begin_registering(self, name: str, *, persistent: bool = True) -> int:
+        label = self.label()
+        await self.send({"type": "register", "name": name, "persistent": persistent, "label": label})
+        return label
 
     async def heard_everything(self) -> None:
         """Wait until the broker has answered all that was sent before."""

@@ -12,6 +12,7 @@ import pytest
 from tests.brokers.client import Client, connected
 from tests.brokers.cluster import Cluster, Node, running_cluster
 from tests.brokers.databases import Databases
+from willow_site.embedded.valkey import throwaway_valkey
 
 Connect = Callable[..., Awaitable[Client]]
 StartCluster = Callable[..., AbstractContextManager[Cluster]]
@@ -38,6 +39,13 @@ def start_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartClu
 def broker(start_cluster: StartCluster) -> Iterator[Cluster]:
     """One node and a reaper, shared by all tests that do it no harm."""
     with start_cluster(reaper=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def three_nodes(start_cluster: StartCluster) -> Iterator[Cluster]:
+    """Three nodes that wake each other over Redis, and a reaper; shared by all tests that do them no harm."""
+    with throwaway_valkey() as redis_url, start_cluster(nodes=3, reaper=True, REDIS_URL=redis_url) as cluster:
         yield cluster
 
 
@@ -68,3 +76,9 @@ async def other(connect: Connect) -> Client:
 def queue() -> str:
     """A queue that no other test uses."""
     return f"queue-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def name() -> str:
+    """A name under which no other test registers a client."""
+    return f"client-{uuid.uuid4().hex}"

@@ -1,28 +1,58 @@
-"""Keys for clients that are somebody, put into the database as an operator's command would."""
+"""Keys for the clients of a test, made in the database without a look at the broker's own way."""
 
 import hashlib
 import secrets
+from dataclasses import dataclass
 
 from tests.brokers.cluster import Cluster
 
+Grants = dict[str, set[str]]  # by pattern
 
-def make_key(cluster: Cluster, *, client: str, pattern: str = "*", may: str = "post,fetch,create") -> str:
-    """A key of the client with this name, which is made too, with one grant."""
-    key = secrets.token_urlsafe(32)
-    digest = hashlib.sha256(key.encode()).hexdigest()
-    cluster.query(
-        """
-        WITH owner AS (INSERT INTO clients_client (name, persistent) VALUES (%s, true) RETURNING id),
-        new_key AS (
-            INSERT INTO clients_key (client_id, prefix, digest) SELECT id, %s, %s FROM owner RETURNING id
+
+@dataclass(frozen=True)
+class TestKey:
+    """A key, and the means to change it under an open connection."""
+
+    __test__ = False  # its name is no invitation to pytest
+
+    cluster: Cluster
+    secret: str
+    client: str
+    id: int
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Token {self.secret}"}
+
+    def grant(self, grants: Grants) -> None:
+        """This and nothing else, at one stroke."""
+        self.cluster.query(
+            "WITH gone AS (DELETE FROM clients_grant WHERE key_id = %s AND pattern <> ALL (%s))"
+            " INSERT INTO clients_grant (key_id, pattern, permissions)"
+            " SELECT %s, pattern, string_to_array(permissions, ' ') FROM unnest(%s::text[], %s::text[])"
+            " AS given (pattern, permissions)"
+            " ON CONFLICT (key_id, pattern) DO UPDATE SET permissions = EXCLUDED.permissions",
+            self.id,
+            list(grants),
+            self.id,
+            list(grants),
+            [" ".join(permissions) for permissions in grants.values()],
         )
-        INSERT INTO clients_grant (key_id, pattern, permissions)
-        SELECT id, %s, string_to_array(%s, ',') FROM new_key
-        """,
+
+    def expire(self) -> None:
+        self.cluster.query("UPDATE clients_key SET expires_at = now() WHERE id = %s", self.id)
+
+
+def make_key(cluster: Cluster, grants: Grants) -> TestKey:
+    """A key of a client of its own."""
+    secret, client = f"wk_{secrets.token_urlsafe(32)}", f"client-{secrets.token_hex(8)}"
+    [(key_id,)] = cluster.query(
+        "WITH owner AS (INSERT INTO clients_client (name, persistent) VALUES (%s, true) RETURNING id)"
+        " INSERT INTO clients_key (client_id, prefix, digest) SELECT id, %s, %s FROM owner RETURNING id",
         client,
-        key[:8],
-        digest,
-        pattern,
-        may,
+        secret[:12],
+        hashlib.sha256(secret.encode()).hexdigest(),
     )
+    key = TestKey(cluster, secret, client, key_id)
+    key.grant(grants)
     return key

@@ -1,5 +1,5 @@
 """See tests/brokers/fixtures.py."""
 
-from tests.brokers.fixtures import broker, client, connect, other, queue, start_cluster
+from tests.brokers.fixtures import broker, client, connect, name, other, queue, start_cluster, three_nodes
 
-__all__ = ["broker", "client", "connect", "other", "queue", "start_cluster"]
+__all__ = ["broker", "client", "connect", "name", "other", "queue", "start_cluster", "three_nodes"]
