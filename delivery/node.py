@@ -18,6 +18,7 @@ from delivery.database import fetch_rows
 from delivery.directory import Directory
 from delivery.engine import Engine
 from delivery.hints import Hints
+from delivery.key_watch import refresh_principals
 from delivery.lanes import Job, Lane, desk_lane, on_desk, run_jobs
 from delivery.notices import Notices
 from delivery.positions import AckRecord, PositionWrite, run_ack_records, run_position_writes
@@ -224,6 +225,7 @@ class Node:
         await on_desk(self.desk, self.directory.refresh)
         await on_desk(self.desk, self.notices.take)
         await on_desk(self.desk, self._wake_ready_queues)
+        await on_desk(self.desk, lambda connection: refresh_principals(self, connection))
         for session in list(self.sessions.values()):
             session.tend()
 

@@ -51,7 +51,7 @@ COMMANDS = {
     "keepalive of all": Command(None, {"type": "keepalive"}, {"type": "notice", "notice": "keepalive"}),
     "subscribe": Command("fetch", {"queue": "{queue}"}, {"type": "subscribed"}),
     "unsubscribe": Command(None, {}, {"type": "error", "code": "NoObject"}),
-    "register": Command(None, {"name": "{client}", "persistent": True}, {"type": "registered"}),
+    "register": Command(None, {"name": "{owner}", "persistent": True}, {"type": "registered"}),
 }
 
 
@@ -107,7 +107,7 @@ async def test_every_command_against_every_kind_of_grant(
     key = make_key(broker, grants)
     client = await connect(headers=key.headers)
     for name, command in COMMANDS.items():
-        answer = await answer_to(client, name, command, queue=target, client=key.client)
+        answer = await answer_to(client, name, command, queue=target, owner=key.client)
         if command.needs is None or command.needs in granted:
             assert answer | command.answer == answer, name
             assert not was_refused(answer, target), name
