@@ -33,7 +33,8 @@ def messages_page(queue_id: int, after: str = "") -> Page:
     """The messages that live in a queue, oldest first. Runs on: message_index_once_per_queue."""
     last_index = int(after) if after.isdigit() else 0
     found = (
-        Message.objects.filter(queue_id=queue_id, index__gt=last_index)
+        Message.objects.filter(queue_id=queue_id, index__gt=0)
+        .filter(index__gt=last_index)
         .annotate(
             size=Func(F("body"), function="octet_length", output_field=IntegerField()),
             beginning=Substr("body", 1, BODY_BYTES, output_field=BinaryField()),

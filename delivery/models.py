@@ -49,7 +49,11 @@ class Message(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["queue_id", "index"], name="message_index_once_per_queue"),
+            # Every index is above 0; but only statements that say so are offered this index (see below).
+            models.UniqueConstraint(
+                fields=["queue_id", "index"], condition=Q(index__gt=0), name="message_index_once_per_queue"
+            ),
+            models.CheckConstraint(condition=Q(index__gt=0), name="message_index_above_zero"),
             models.CheckConstraint(condition=Q(state__in=State.values), name="message_state_known"),
             models.CheckConstraint(condition=Q(priority__range=(0, 2**32 - 1)), name="message_priority_is_u32"),
             models.CheckConstraint(
@@ -62,6 +66,10 @@ class Message(models.Model):
             ),
         ]
         indexes = [
+            # Each index has a condition that only the statements meant for it imply. The planner's statistics of this
+            # table are always wrong: taking it for empty, it finds all indexes equally good and would as soon walk
+            # over a whole queue as look up one message. So it is left no choice.
+            #
             # What a claim walks along: highest priority first, then oldest.
             models.Index(
                 F("queue_id"),
@@ -70,8 +78,10 @@ class Message(models.Model):
                 name="message_ready",
                 condition=Q(state=State.READY),
             ),
-            models.Index(fields=["queue_id", "lease_until"], name="message_lease", condition=Q(state=State.CLAIMED)),
-            models.Index(fields=["holder"], name="message_holder", condition=Q(state=State.CLAIMED)),
+            models.Index(
+                fields=["queue_id", "lease_until"], name="message_lease", condition=Q(lease_until__isnull=False)
+            ),
+            models.Index(fields=["holder"], name="message_holder", condition=Q(holder__isnull=False)),
             models.Index(fields=["queue_id", "available_at"], name="message_delayed", condition=Q(state=State.DELAYED)),
             models.Index(
                 fields=["queue_id", "expires_at"],

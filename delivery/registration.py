@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from psycopg import AsyncConnection
 
+from clients.models import Permission
 from clients.principal import Principal
 from clients.statements import statement as client_statement
 from delivery.database import fetch_rows
@@ -40,7 +41,13 @@ async def register(
         subscriptions = await fetch_rows(connection, client_statement("load_subscriptions"), {"client": client.id})
         held = await fetch_rows(connection, statement("held_messages"), {"holder": session_id})
         record = await fetch_rows(connection, statement("client_record"), {"client": client.id})
-    wishes = [_wish(row) for row in subscriptions]
+
+    def may_read(queue_name: str) -> bool:
+        """Its key may have had other grants when the client was here before."""
+        return principal.may(Permission.FETCH.value, queue_name)
+
+    wishes = [_wish(row) for row in subscriptions if may_read(row.name)]
+    held = [row for row in held if may_read(row.queue_name)]
     return Registration(client.id, name, persistent, client.defined_at, wishes, held, record)
 
 

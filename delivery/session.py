@@ -108,6 +108,7 @@ class Session:
             self._give_back((row.queue_id, row.sequence, row.index) for row in messages)
             return
         for row in messages:
+            self.let_go((row.queue_id, row.sequence), None)  # a claim with this ID that ended without our knowing
             deadline = time.monotonic() + row.work_timeout
             self.claims[row.queue_id, row.sequence] = Claim(row.index, row.work_timeout, deadline, place_is_free)
             self.send_message(label, row, finished=False)

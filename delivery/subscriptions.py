@@ -1,7 +1,7 @@
 """Standing readers of a connection: each subscription's queues, places and order."""
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -58,8 +58,7 @@ class Subscription:
         """Begin to read. `held`: messages from an earlier session of the client, which are sent again first."""
         self._watch = self._session.node.directory.watch(self.wish.name, self.wish.tags, self.wish.match, self.join)
         self._held = Counter(self._reader_key(row.queue_id) for row in held)
-        for queue in queues:
-            self.join(queue)
+        self._read([queue for queue in queues if self._begins_with(queue)])
         for row in held:
             self._hand_out(self._demands[self._reader_key(row.queue_id)], [row])
 
@@ -68,28 +67,40 @@ class Subscription:
 
     def join(self, queue: QueueRecord) -> None:
         """Read from this queue too."""
+        if self._begins_with(queue):
+            self._read([queue])
+
+    def _begins_with(self, queue: QueueRecord) -> bool:
+        """Take a queue in, and read it if it is a stream. Returns whether it is a work queue that is to be read."""
         if queue.id in self.queues:
-            return
+            return False
         if queue.is_stream and self._session.registered is None:
             error = stream_needs_registration(queue.name)
             self._session.send(Error(self.wish.label, error.code, error.key, error.message))
-            return
+            return False
         self.queues[queue.id] = queue
         if queue.is_stream:
             self._streams[queue.id] = self._session.read_stream(queue, self.wish)
-            return
-        key = self._reader_key(queue.id)
-        if key in self._demands:
-            self._session.node.engine.waiters.add_queue(self._demands[key], queue)
-        else:
-            self._demands[key] = self._demand(queue)
+        return not queue.is_stream
 
-    def _demand(self, queue: QueueRecord) -> Demand:
+    def _read(self, queues: Sequence[QueueRecord]) -> None:
+        """Those that share a reader begin together, so that it is in order over all of them from the start."""
+        by_reader: defaultdict[int, list[QueueRecord]] = defaultdict(list)
+        for queue in queues:
+            by_reader[self._reader_key(queue.id)].append(queue)
+        for key, together in by_reader.items():
+            if key not in self._demands:
+                self._demands[key] = self._demand(key, together)
+                continue
+            for queue in together:
+                self._session.node.engine.waiters.add_queue(self._demands[key], queue)
+
+    def _demand(self, key: int, queues: Sequence[QueueRecord]) -> Demand:
         demand = Demand(
             self,
             self.wish.label,
-            [queue],
-            places=self.wish.in_flight - self._held[self._reader_key(queue.id)],
+            queues,
+            places=self.wish.in_flight - self._held[key],
             waits=True,
             standing=True,
             work_timeout=self.wish.work_timeout,

@@ -2,4 +2,4 @@
 -- Runs on: clients_session's primary key.
 UPDATE clients_session
 SET node_id = NULL, held_until = now() + hold_seconds * interval '1 second'
-WHERE id = %(session)s AND node_id = %(node)s
+WHERE id = %(session)s AND node_id IS NOT DISTINCT FROM %(node)s

@@ -24,7 +24,8 @@ WITH considered AS (
     LIMIT %(looked_at)s
 ), locked AS MATERIALIZED (
     SELECT m.queue_id, m.sequence, c.place
-    FROM chosen c JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence AND m.state = 0
+    FROM chosen c JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence
+    WHERE m.state + 0 = 0  -- still ready; written so that only the primary key fits
     ORDER BY c.place
     LIMIT %(places)s
     FOR UPDATE OF m SKIP LOCKED

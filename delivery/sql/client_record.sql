@@ -24,7 +24,7 @@ SELECT r.id AS queue_id, r.name, r.tags, coalesce(p.acked_index, 0) AS acked_ind
        CASE r.kind
            WHEN 'stream' THEN ARRAY(
                SELECT index FROM delivery_message
-               WHERE queue_id = r.id AND index > p.floor_index AND index <= p.delivered_index
+               WHERE queue_id = r.id AND index > 0 AND index > p.floor_index AND index <= p.delivered_index
                EXCEPT SELECT unnest(p.acked_above)
                ORDER BY index
            )

@@ -1,5 +1,5 @@
 -- come_due: delayed messages whose time has come are ready, in the queues named here or, with NULL, in all.
--- Runs on: message_delayed, once for each queue.
+-- Runs on: message_delayed, once for each queue; the message's primary key.
 UPDATE delivery_message m
 SET state = 0, available_at = NULL
 FROM (

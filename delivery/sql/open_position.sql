@@ -5,7 +5,8 @@ WITH start AS (
            CASE %(start)s
                WHEN 'new' THEN q.newest_index
                WHEN 'oldest' THEN coalesce(
-                   (SELECT index - 1 FROM delivery_message WHERE queue_id = q.id ORDER BY index LIMIT 1), q.newest_index)
+                   (SELECT index - 1 FROM delivery_message WHERE queue_id = q.id AND index > 0
+                    ORDER BY index LIMIT 1), q.newest_index)
                ELSE greatest(%(start_index)s::bigint - 1, 0)
            END AS index
     FROM queues_queue q WHERE q.id = %(queue_id)s

@@ -3,6 +3,6 @@
 -- Shape: indexes become visible in their order (post.sql), so nothing can appear later below what was read.
 SELECT index, sequence, priority, body
 FROM delivery_message
-WHERE queue_id = %(queue_id)s AND index > %(after)s
+WHERE queue_id = %(queue_id)s AND index > 0 AND index > %(after)s
 ORDER BY index
 LIMIT %(limit)s

@@ -1,5 +1,5 @@
 -- ready_queues: those of the queues that have something to hand out, for the slow poll.
--- Runs on: message_ready, or message_index_once_per_queue for streams, once for each queue.
+-- Runs on: message_ready, once for each queue.
 SELECT q.id
 FROM queues_queue q
 WHERE q.id = ANY (%(queue_id)s::bigint[]) AND NOT q.paused

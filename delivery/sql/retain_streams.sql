@@ -1,5 +1,6 @@
 -- retain_streams: remove from streams what their retention no longer keeps: by age, by count, or acknowledged by all.
--- Runs on: message_index_once_per_queue, from the oldest on, once for each stream; clients_position's index on queue_id.
+-- Runs on: message_index_once_per_queue, from the oldest on, once for each stream; the message's primary
+-- key.
 -- Shape: the oldest few of each stream are looked at, whether they may go or not, so a stream that keeps everything
 -- costs no more than one that does not. A stream without a persistent subscriber has nobody to acknowledge for it.
 WITH bound AS (
@@ -19,7 +20,7 @@ WITH bound AS (
     FROM bound b
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence, index, posted_at
-        FROM delivery_message WHERE queue_id = b.id ORDER BY index LIMIT %(limit)s
+        FROM delivery_message WHERE queue_id = b.id AND index > 0 ORDER BY index LIMIT %(limit)s
     ) o
     WHERE o.posted_at < b.posted_before OR o.index <= b.beyond_count OR o.index <= b.acked_by_all
 ), ended AS (

@@ -6,7 +6,7 @@
 SELECT q.*,
        q.next_sequence - 1 - coalesce((SELECT sum(cardinality(sequences)) FROM delivery_freesequences WHERE queue_id = q.id), 0)
            AS live,
-       (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND state = 2) AS in_flight,
+       (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND lease_until IS NOT NULL) AS in_flight,
        (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND state = 1) AS delayed,
        oldest.index AS oldest_index, oldest.age AS oldest_age,
        coalesce((
@@ -21,7 +21,7 @@ SELECT q.*,
 FROM queues_queue q
 LEFT JOIN LATERAL (
     SELECT index, extract(epoch FROM now() - posted_at)::float8 AS age
-    FROM delivery_message WHERE queue_id = q.id ORDER BY index LIMIT 1
+    FROM delivery_message WHERE queue_id = q.id AND index > 0 ORDER BY index LIMIT 1
 ) oldest ON true
 WHERE q.name = %(name)s::varchar
 ORDER BY q.id
