@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from delivery.statements import statement
 from delivery.states import Reason
 from delivery.streams import StreamReader
 from delivery.subscriptions import Subscription, Wish
-from delivery.waiting import Demand
+from delivery.waiting import Demand, Turns
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Session:
         self.posts = Posts(self)
         self.reader = OneTimeReader(self)
         self.demands: set[Demand] = set()
+        self.turns: defaultdict[tuple[str, tuple[str, ...]], Turns] = defaultdict(Turns)  # by queue name and tags
         self.subscriptions: dict[int | None, Subscription] = {}  # by label
         self.streams: dict[int, StreamReader] = {}  # by queue
 

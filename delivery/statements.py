@@ -4,4 +4,5 @@ from pathlib import Path
 
 from queues.statements import Statements
 
-statement = Statements(Path(__file__).parent / "sql")
+SQL_FOLDER = Path(__file__).parent / "sql"
+statement = Statements(SQL_FOLDER)

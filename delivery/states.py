@@ -1,5 +1,7 @@
 """The states of a live message and every legal move between them: the one table that the engine follows."""
 
+from dataclasses import dataclass
+
 from django.db import models
 
 
@@ -32,17 +34,28 @@ class Reason(models.TextChoices):
     EXPIRED = "expired", "its time to live ended"
 
 
-# move: (states it may start from, state it leads to or None where the message's life ends, statement)
-MOVES = {
-    "post": (frozenset(), State.READY, "post"),
-    "post with delay": (frozenset(), State.DELAYED, "post"),
-    "post to a stream": (frozenset(), State.RETAINED, "post"),
-    "replace": (frozenset({State.READY, State.DELAYED}), State.READY, "replace_by_key"),
-    "come due": (frozenset({State.DELAYED}), State.READY, "come_due"),
-    "claim": (frozenset({State.READY}), State.CLAIMED, "claim"),
-    "pop": (frozenset({State.READY}), None, "pop"),
-    "finish": (frozenset({State.CLAIMED}), None, "finish"),
-    "retry": (frozenset({State.CLAIMED}), State.DELAYED, "retry"),
-    "bury": (frozenset({State.READY, State.DELAYED, State.CLAIMED}), None, "bury"),
-    "make room": (frozenset({State.READY, State.DELAYED}), None, "drop_oldest"),
-}
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A legal change: the statement that makes it, where it may start (nowhere: a new message), where it leads
+    (nowhere: the message's life in its queue ends)."""
+
+    statement: str
+    starts: frozenset[State] = frozenset()
+    leads_to: frozenset[State] = frozenset()
+
+
+UNCLAIMED = frozenset({State.READY, State.DELAYED})
+
+MOVES = (
+    Move("post", leads_to=UNCLAIMED | {State.RETAINED}),
+    Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),
+    Move("come_due", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
+    Move("claim", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
+    Move("claim_across", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
+    Move("pop", starts=frozenset({State.READY})),
+    Move("finish", starts=frozenset({State.CLAIMED})),
+    Move("retry", starts=frozenset({State.CLAIMED}), leads_to=UNCLAIMED),
+    Move("bury", starts=UNCLAIMED | {State.CLAIMED}),
+    Move("drop_oldest", starts=UNCLAIMED | {State.RETAINED}),
+    Move("retain_streams", starts=frozenset({State.RETAINED})),
+)

@@ -27,6 +27,15 @@ class Reader(Protocol):
     def demand_failed(self, demand: "Demand", error: WillowError) -> None: ...
 
 
+class Turns:
+    """Of reads with `any`: how many queues' turns have passed, from one read to the next."""
+
+    __slots__ = ("passed",)
+
+    def __init__(self) -> None:
+        self.passed = 0
+
+
 class Demand:
     """A wish for messages: a fetch, a pop, or a subscription's free places.
 
@@ -37,7 +46,6 @@ class Demand:
     __slots__ = (
         "attempting",
         "ended",
-        "in_turns",
         "label",
         "places",
         "pops",
@@ -47,7 +55,7 @@ class Demand:
         "standing",
         "synchronous",
         "timer",
-        "turn",
+        "turns",
         "waits",
         "when_ended",
         "woken",
@@ -64,7 +72,7 @@ class Demand:
         pops: bool = False,
         waits: bool = False,
         standing: bool = False,
-        in_turns: bool = False,
+        turns: Turns | None = None,
         work_timeout: float | None = None,
         synchronous: bool = False,
     ) -> None:
@@ -75,8 +83,7 @@ class Demand:
         self.pops = pops
         self.waits = waits
         self.standing = standing
-        self.in_turns = in_turns
-        self.turn = 0  # of in_turns: how many queues' turns have passed
+        self.turns = turns
         self.work_timeout = work_timeout
         self.synchronous = synchronous
         self.attempting = False

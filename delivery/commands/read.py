@@ -46,14 +46,14 @@ def _read(session: "Session", command: Fetch | Pop, wait_seconds: float, **how: 
             session.refuse(command.label, _stream_is_subscribed_to(command.queue))
             return
         places = command.count or 1
-        in_turns = match == "any"
-        demand = Demand(session.reader, command.label, work_queues, places=places, in_turns=in_turns, **how)
+        turns = session.turns[command.queue, tags] if match == "any" else None
+        demand = Demand(session.reader, command.label, work_queues, places=places, turns=turns, **how)
         session.demands.add(demand)
-        if wait_seconds > 0 and match != "exact":
+        session.node.engine.take(demand, wait_seconds)
+        if wait_seconds > 0 and match != "exact" and demand in session.demands:  # it was not refused
             waiters = session.node.engine.waiters
             watch = directory.watch(command.queue, tags, match, lambda queue: waiters.add_queue(demand, queue))
             demand.when_ended = lambda: directory.unwatch(watch)
-        session.node.engine.take(demand, wait_seconds)
 
     def look() -> None:
         directory.resolve(command.queue, tags, match, found, lambda error: session.refuse(command.label, error))

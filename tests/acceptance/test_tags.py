@@ -3,14 +3,10 @@
 from itertools import combinations
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
 
 from delivery.directory import matches
-from delivery.statements import statement
 from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
 
 TAGS = "abcd"
 SUBSETS = ["".join(some) for size in range(len(TAGS) + 1) for some in combinations(TAGS, size)]
@@ -50,27 +46,6 @@ async def test_a_subscription_keeps_to_the_truth_table(client: Client, queue: st
         assert sorted(read) == sorted(chosen(match, wants)), wants
 
 
-@pytest.mark.parametrize("match", MEANINGS)
-async def test_a_clients_record_keeps_to_the_truth_table(
-    broker: Cluster, client: Client, queue: str, name: str, match: str
-) -> None:
-    for has in SUBSETS:
-        await client.create(queue, tags=list(has))
-    with psycopg.connect(broker.database_url, autocommit=True, row_factory=dict_row) as database:
-        for wants in SUBSETS:
-            reader = database.execute(
-                "INSERT INTO clients_client (name, persistent) VALUES (%s, true) RETURNING id", [name + wants]
-            ).fetchone()
-            assert reader is not None
-            database.execute(
-                "INSERT INTO clients_subscription (client_id, label, name, tags, match, in_flight, sync)"
-                " VALUES (%s, 1, %s, %s, %s, 1, 'write')",
-                [reader["id"], queue, list(wants), match],
-            )
-            record = database.execute(statement("client_record"), {"client": reader["id"]}).fetchall()
-            assert sorted("".join(row["tags"]) for row in record) == sorted(chosen(match, wants)), wants
-
-
 @pytest.mark.parametrize(("tags", "match"), [([], "all"), (["a", "b"], "exact")])
 async def test_without_match_tags_mean_exactly_these_and_no_tags_mean_all(
     client: Client, queue: str, tags: list[str], match: str
@@ -80,6 +55,15 @@ async def test_without_match_tags_mean_exactly_these_and_no_tags_mean_all(
     by_default = await client.expect(await client.begin("subscribe", queue, tags=tags), type="subscribed")
     by_match = await client.expect(await client.begin("subscribe", queue, tags=tags, match=match), type="subscribed")
     assert by_default["queues"] == by_match["queues"]
+
+
+@pytest.mark.parametrize("read", ["fetch", "pop"])
+async def test_with_any_reads_of_one_message_take_turns_too(client: Client, queue: str, read: str) -> None:
+    for tag in ("a", "b"):
+        await client.post_all(queue, ["1", "2", "3"], tags=[tag])
+    labels = [await client.begin(read, queue, tags=["a", "b"], match="any") for _ in range(5)]
+    taken = [(await client.expect(label, type="message"))["tags"] for label in labels]
+    assert taken in ([["a"], ["b"], ["a"], ["b"], ["a"]], [["b"], ["a"], ["b"], ["a"], ["b"]])
 
 
 # creating

@@ -147,7 +147,7 @@ def test_a_queue_that_several_subscriptions_choose_is_listed_once(billing: Clien
 
 
 def test_the_statement_chooses_the_queues_that_the_directory_chooses(billing: Client) -> None:
-    every = subsets("abc")
+    every = subsets("abcd")
     for tags in every:
         queue_create(name="orders", tags=tags)
     for match in MATCHES:
