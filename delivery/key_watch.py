@@ -36,6 +36,7 @@ async def refresh_principals(node: "Node", connection: AsyncConnection[Any]) -> 
 
 def _refresh(session: "Session", current: Principal | None) -> None:
     if current is None:
+        session.hold_seconds = 0.0  # nobody can come back with this key for what the session holds
         session.kick(NOT_LET_IN, "This key was revoked or has expired.")
     elif current.grants != session.principal.grants:
         session.principal = replace(session.principal, grants=current.grants)

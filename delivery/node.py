@@ -99,11 +99,14 @@ class Node:
 
     async def _resume(self, session: Session, parameters: dict[str, Any]) -> bool:
         async def work(connection: AsyncConnection[Any]) -> tuple[Any, list[Any]]:
-            found = await (await connection.execute(client_statement("resume_session"), parameters)).fetchone()
-            if found is None:
-                return None, []
-            held = await connection.execute(statement("held_by"), {"holder": found[0]})
-            return found, await held.fetchall()
+            async with connection.transaction():
+                found = await (await connection.execute(client_statement("resume_session"), parameters)).fetchone()
+                if found is None:
+                    return None, []
+                # Its node may have died without anybody noticing: the claims' time starts again now.
+                await connection.execute(statement("restart_leases"), {"holder": [found[0]]})
+                held = await connection.execute(statement("held_by"), {"holder": found[0]})
+                return found, await held.fetchall()
 
         found, held = await on_desk(self.desk, work)
         if found is not None:

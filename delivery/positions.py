@@ -1,7 +1,7 @@
 """How far registered clients have come, written down in batches."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from psycopg import AsyncConnection
 
@@ -10,6 +10,17 @@ from delivery.protocol.errors import WillowError
 from delivery.statements import statement
 
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
+
+LARGEST_INDEX = 2**63 - 1  # what PostgreSQL's bigint holds
+
+
+class StartPosition(NamedTuple):
+    """Where a client is in a stream when it begins to read it."""
+
+    acked_index: int
+    floor_index: int
+    acked_above: list[int]
+    delivered_index: int
 
 
 class Reader(Protocol):
@@ -69,6 +80,21 @@ class AckRecord:
 
     def fail(self, error: WillowError) -> None:
         """The message is finished all the same; the client's next finish brings the record up to date."""
+
+
+async def open_position(
+    connection: AsyncConnection[Any], client_id: int, queue_id: int, start: str | int
+) -> StartPosition | None:
+    """Where the client is in a stream. `start`: where it begins if it never read it. None: the stream is gone."""
+    by_index = isinstance(start, int)
+    parameters = {
+        "client_id": client_id,
+        "queue_id": queue_id,
+        "start": "index" if by_index else start,
+        "start_index": min(start, LARGEST_INDEX) if by_index else None,
+    }
+    row = await (await connection.execute(statement("open_position"), parameters)).fetchone()
+    return StartPosition(*row) if row else None
 
 
 async def run_position_writes(connection: AsyncConnection[Any], writes: list[PositionWrite]) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from clients.models import Permission
 from clients.principal import Principal
 from delivery.endings import FailRequest
 from delivery.in_turn import InTurn
+from delivery.positions import StartPosition, open_position
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Error, Frame, Message
 from delivery.session_posts import Posts
@@ -60,6 +61,7 @@ class Session:
         self.hold_seconds = 0.0
         self.registered: RegisteredClient | None = None
         self.restored = False  # what the client read and held in its last session has been taken up again
+        self.held_back: deque[Callable[[], None]] | None = None  # commands behind a `register` that is under way
         self.closed = False
         self.under_way = 0  # commands that will be answered without the client's help
         self.when_less: Callable[[], None] | None = None  # told when fewer are under way
@@ -99,6 +101,18 @@ class Session:
         self.under_way -= 1
         if self.when_less is not None:
             self.when_less()
+
+    def hold_back(self) -> None:
+        """What comes now waits for `go_on`: who the client is decides about it."""
+        self.held_back = deque()
+
+    def go_on(self) -> None:
+        waiting, self.held_back = self.held_back or deque(), None
+        while waiting and self.held_back is None:
+            self.ended()
+            waiting.popleft()()
+        if self.held_back is not None:  # one of them holds back the rest
+            self.held_back.extend(waiting)
 
     # claims
 
@@ -173,24 +187,21 @@ class Session:
 
     # reading
 
-    def read_stream(self, queue: QueueRecord, wish: Wish) -> StreamReader:
+    def read_stream(self, queue: QueueRecord, wish: Wish, position: StartPosition | None) -> StreamReader:
+        """`position` None: the stream came to be after the subscription, which gets all of it."""
         assert self.registered is not None
-        reader = StreamReader(self, self.registered.id, queue, wish, self.node.stream_feed(queue.id))
+        client_id = self.registered.id
+        reader = StreamReader(self, client_id, queue, wish, self.node.stream_feed(queue.id))
         self.streams[queue.id] = reader
-        start = wish.start if isinstance(wish.start, str) else "index"
-        parameters = {
-            "client_id": self.registered.id,
-            "queue_id": queue.id,
-            "start": start,
-            "start_index": wish.start if start == "index" else None,
-        }
 
-        async def open_position(connection: AsyncConnection[Any]) -> None:
-            row = await (await connection.execute(statement("open_position"), parameters)).fetchone()
-            if row is not None:
-                reader.start(*row)
+        async def open_and_start(connection: AsyncConnection[Any]) -> None:
+            if opened := await open_position(connection, client_id, queue.id, "oldest"):
+                reader.start(opened)
 
-        self.node.on_desk_soon(open_position)
+        if position is None:
+            self.node.on_desk_soon(open_and_start)
+        else:
+            reader.start(position)
         return reader
 
     # the end

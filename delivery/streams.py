@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg import AsyncConnection
 
 from delivery.lanes import Job, Lane
-from delivery.positions import Answer, PositionWrite
+from delivery.positions import Answer, PositionWrite, StartPosition
 from delivery.protocol.errors import Code
 from delivery.protocol.frames import Error, Message
 from delivery.statements import statement
@@ -123,10 +123,10 @@ class StreamReader:
         self._outstanding: dict[int, Outstanding] = {}  # by sequence
         self._again: deque[Outstanding] = deque()  # to be sent once more when there is a place
 
-    def start(self, acked_index: int, floor_index: int, acked_above: list[int], delivered_index: int) -> None:
+    def start(self, position: StartPosition) -> None:
         """Begin where the client was. What it has not acknowledged is sent again first."""
-        self.acked_index, self.acked_above = acked_index, set(acked_above)
-        self.cursor, self._sent_before = floor_index, delivered_index
+        self.acked_index, self.acked_above = position.acked_index, set(position.acked_above)
+        self.cursor, self._sent_before = position.floor_index, position.delivered_index
         if not self.ended:
             self._reading = False
             self._feed.readers.add(self)

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from delivery.directory import Watch
+from delivery.positions import StartPosition
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
-from delivery.protocol.frames import Error
 from delivery.streams import StreamReader
 from delivery.waiting import Demand
 from queues.definitions import QueueRecord
@@ -54,11 +54,13 @@ class Subscription:
     def client_name(self) -> str | None:
         return self._session.client_name
 
-    def start(self, queues: Sequence[QueueRecord], held: Sequence[Any] = ()) -> None:
+    def start(
+        self, queues: Sequence[QueueRecord], positions: Mapping[int, StartPosition], held: Sequence[Any] = ()
+    ) -> None:
         """Begin to read. `held`: messages from an earlier session of the client, which are sent again first."""
         self._watch = self._session.node.directory.watch(self.wish.name, self.wish.tags, self.wish.match, self.join)
         self._held = Counter(self._reader_key(row.queue_id) for row in held)
-        self._read([queue for queue in queues if self._begins_with(queue)])
+        self._read([queue for queue in queues if self._begins_with(queue, positions.get(queue.id))])
         for row in held:
             self._hand_out(self._demands[self._reader_key(row.queue_id)], [row])
 
@@ -67,20 +69,19 @@ class Subscription:
 
     def join(self, queue: QueueRecord) -> None:
         """Read from this queue too."""
-        if self._begins_with(queue):
+        if self._begins_with(queue, None):
             self._read([queue])
 
-    def _begins_with(self, queue: QueueRecord) -> bool:
+    def _begins_with(self, queue: QueueRecord, position: StartPosition | None) -> bool:
         """Take a queue in, and read it if it is a stream. Returns whether it is a work queue that is to be read."""
         if queue.id in self.queues:
             return False
-        if queue.is_stream and self._session.registered is None:
-            error = stream_needs_registration(queue.name)
-            self._session.send(Error(self.wish.label, error.code, error.key, error.message))
+        if queue.is_stream and (error := stream_refusal(self._session, queue)) is not None:
+            self._session.refuse(self.wish.label, error)
             return False
         self.queues[queue.id] = queue
         if queue.is_stream:
-            self._streams[queue.id] = self._session.read_stream(queue, self.wish)
+            self._streams[queue.id] = self._session.read_stream(queue, self.wish, position)
         return not queue.is_stream
 
     def _read(self, queues: Sequence[QueueRecord]) -> None:
@@ -151,6 +152,12 @@ class Subscription:
         """Nor is it told of a storage that is gone for a while."""
 
 
-def stream_needs_registration(name: str) -> WillowError:
-    reason = f"The queue {name} is a stream: `register` before you subscribe to it."
-    return WillowError(Code.PERMISSION_DENIED, name, reason)
+def stream_refusal(session: "Session", stream: QueueRecord) -> WillowError | None:
+    """Why this session may not begin to read a stream, if it may not."""
+    if session.registered is None:
+        reason = f"The queue {stream.name} is a stream: `register` before you subscribe to it."
+        return WillowError(Code.PERMISSION_DENIED, stream.name, reason)
+    if stream.id in session.streams:
+        reason = f"Another subscription of this client reads the stream {stream.name} already."
+        return WillowError(Code.OBJECT_ALREADY_EXISTS, stream.name, reason)
+    return None

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from delivery.commands.define import create
@@ -43,21 +44,30 @@ HANDLERS: dict[type[Command], Callable[[Session, Any], None]] = {
 
 
 def handle(session: Session, commands: Iterable[Command | FrameError]) -> None:
-    """Take the commands of a frame in their order. None of them waits here; a bad one is refused alone."""
+    """Take the commands of a frame in their order. None of them waits here, except for a `register` before it."""
     for command in commands:
-        if isinstance(command, FrameError):
-            session.refuse(command.label, command)
-            continue
-        try:
-            handler = HANDLERS.get(type(command))
-            if handler is None:
-                raise _not_served(command)
-            handler(session, command)
-        except WillowError as error:
-            session.refuse(getattr(command, "label", None), error)
-        except Exception:
-            logger.exception("A %s command failed", _kind(command))
-            session.refuse(getattr(command, "label", None), _our_fault())
+        if session.held_back is None:
+            _take(session, command)
+        else:
+            session.began()
+            session.held_back.append(partial(_take, session, command))
+
+
+def _take(session: Session, command: Command | FrameError) -> None:
+    """Do what a command asks for. A bad one is refused, and harms no other."""
+    if isinstance(command, FrameError):
+        session.refuse(command.label, command)
+        return
+    try:
+        handler = HANDLERS.get(type(command))
+        if handler is None:
+            raise _not_served(command)
+        handler(session, command)
+    except WillowError as error:
+        session.refuse(getattr(command, "label", None), error)
+    except Exception:
+        logger.exception("A %s command failed", _kind(command))
+        session.refuse(getattr(command, "label", None), _our_fault())
 
 
 def _not_served(command: Command) -> WillowError:

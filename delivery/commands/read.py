@@ -31,9 +31,6 @@ def pop(session: "Session", command: Pop) -> None:
 
 def _read(session: "Session", command: Fetch | Pop, wait_seconds: float, **how: Any) -> None:
     session.require(Permission.FETCH, command.queue)
-    if len(session.demands) >= settings.WILLOW.connection_commands:
-        reason = f"This connection has {len(session.demands)} fetches and pops waiting already."
-        raise WillowError(Code.OVERLOADED, "connection", reason)
     tags = tag_set(command.tags)
     match = command.match or default_match(tags)
     directory = session.node.directory
@@ -44,6 +41,9 @@ def _read(session: "Session", command: Fetch | Pop, wait_seconds: float, **how: 
         work_queues = [queue for queue in queues if not queue.is_stream]
         if queues and not work_queues:
             session.refuse(command.label, _stream_is_subscribed_to(command.queue))
+            return
+        if len(session.demands) >= settings.WILLOW.connection_commands:
+            session.refuse(command.label, _too_many_wait(len(session.demands)))
             return
         places = command.count or 1
         turns = session.turns[command.queue, tags] if match == "any" else None
@@ -59,6 +59,12 @@ def _read(session: "Session", command: Fetch | Pop, wait_seconds: float, **how: 
         directory.resolve(command.queue, tags, match, found, lambda error: session.refuse(command.label, error))
 
     session.posts.then(command.queue, look)
+
+
+def _too_many_wait(waiting: int) -> WillowError:
+    return WillowError(
+        Code.OVERLOADED, "connection", f"This connection has {waiting} fetches and pops waiting already."
+    )
 
 
 def _stream_is_subscribed_to(name: str) -> WillowError:

@@ -1,6 +1,8 @@
 """register: a connection becomes a named client, with its subscriptions and outstanding messages of last time."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from delivery.client_records import record_rows
@@ -24,6 +26,7 @@ def register(session: "Session", command: Register) -> None:
         reason = f"This connection is the client {session.registered.name} already."
         raise WillowError(Code.OBJECT_ALREADY_EXISTS, session.registered.name, reason)
     session.began()
+    session.hold_back()
 
     async def work(connection: Any) -> Registration:
         return await bind(
@@ -35,65 +38,66 @@ def register(session: "Session", command: Register) -> None:
         )
 
     def done(registration: Registration) -> None:
-        session.ended()
         if not session.closed:
             _take_up(session, command.label, registration)
 
     def failed(error: WillowError) -> None:
-        session.ended()
         session.refuse(command.label, error)
+        _is_over(session)
 
     session.node.desk.submit(Job(work, done, failed))
+
+
+def _is_over(session: "Session") -> None:
+    session.go_on()
+    session.ended()
 
 
 def _take_up(session: "Session", label: int | None, registration: Registration) -> None:
     session.registered = RegisteredClient(registration.client_id, registration.name)
     session.send(_frame(label, registration))
     if session.restored:
+        _is_over(session)
         return
     session.restored = True
     for subscription in session.subscriptions.values():
         keep_subscription(session, subscription.wish)
-    for wish in registration.wishes:
-        if wish.label not in session.subscriptions:
-            session.subscriptions[wish.label] = Subscription(session, wish)
-    _find_queues(session, registration)
+    wishes = [wish for wish in registration.wishes if wish.label not in session.subscriptions]
+    for wish in wishes:
+        session.subscriptions[wish.label] = Subscription(session, wish)
+    _find_queues(session, wishes, registration.held)
 
 
-def _find_queues(session: "Session", registration: Registration) -> None:
-    """Resolve the names of all subscriptions, then start them with what they hold already."""
-    names = {wish.name: wish for wish in registration.wishes}
-    missing = set(names)
+def _find_queues(session: "Session", wishes: list[Wish], held: Sequence[Any]) -> None:
+    """Learn the queues that the client reads or holds messages of, then start what it reads."""
+    missing = {wish.name for wish in wishes} | {row.queue_name for row in held}
+
+    def resolved(name: str, _: object) -> None:
+        missing.discard(name)
+        if not missing and not session.closed:
+            _start(session, wishes, held)
+
     if not missing:
-        _send_again(session, registration, {})
-    for name, wish in names.items():
-
-        def resolved(_: Any, name: str = name) -> None:
-            missing.discard(name)
-            if not missing and not session.closed:
-                _start(session, registration)
-
-        session.node.directory.resolve(name, wish.tags, wish.match, resolved, resolved)
+        _start(session, wishes, held)
+    for name in list(missing):
+        known = partial(resolved, name)
+        session.node.directory.resolve(name, (), "strict", known, known)  # all that are there; it makes none
 
 
-def _start(session: "Session", registration: Registration) -> None:
+def _start(session: "Session", wishes: list[Wish], held: Sequence[Any]) -> None:
     directory = session.node.directory
-    subscriptions = [session.subscriptions[wish.label] for wish in registration.wishes]
-    held = _send_again(
-        session, registration, {row.queue_id: directory.by_id(row.queue_id) for row in registration.held}
-    )
-    for subscription in subscriptions:
-        wish = subscription.wish
-        subscription.start(directory.matching(wish.name, wish.tags, wish.match), held[wish.label])
+    by_label = _send_again(session, wishes, held)
+    for wish in wishes:
+        queues = directory.matching(wish.name, wish.tags, wish.match)
+        session.subscriptions[wish.label].start(queues, {}, by_label[wish.label])
+    _is_over(session)
 
 
-def _send_again(
-    session: "Session", registration: Registration, queues: dict[int, QueueRecord | None]
-) -> defaultdict[int | None, list[Any]]:
+def _send_again(session: "Session", wishes: list[Wish], held: Sequence[Any]) -> defaultdict[int | None, list[Any]]:
     """Outstanding messages that belong to no subscription go out at once; the others are returned by label."""
     by_label: defaultdict[int | None, list[Any]] = defaultdict(list)
-    for row in session.unknown_to_client(registration.held):
-        wish = _wish_for(queues.get(row.queue_id), registration.wishes)
+    for row in session.unknown_to_client(held):
+        wish = _wish_for(session.node.directory.by_id(row.queue_id), wishes)
         if wish is None:
             session.hand_over(None, [row])
         else:

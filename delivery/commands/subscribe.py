@@ -1,5 +1,6 @@
 """subscribe and unsubscribe: messages come by themselves, as long as places are free."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -7,14 +8,18 @@ from psycopg import AsyncConnection
 
 from clients.models import Permission
 from clients.statements import statement as client_statement
-from delivery.directory import default_match
+from delivery.directory import Failed, default_match
+from delivery.lanes import Job
+from delivery.positions import StartPosition, open_position
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import QueueIdentity, Subscribe, Subscribed, Unsubscribe
-from delivery.subscriptions import Subscription, Wish, stream_needs_registration
+from delivery.subscriptions import Subscription, Wish, stream_refusal
 from queues.definitions import QueueRecord, tag_set
 
 if TYPE_CHECKING:
     from delivery.session import Session
+
+Positions = dict[int, StartPosition]  # by queue
 
 
 def subscribe(session: "Session", command: Subscribe) -> None:
@@ -40,8 +45,11 @@ def subscribe(session: "Session", command: Subscribe) -> None:
     session.subscriptions[wish.label] = subscription
 
     def found(queues: list[QueueRecord]) -> None:
+        _open_positions(session, wish, queues, opened, failed)
+
+    def opened(positions: Positions) -> None:
         if not subscription.ended and not session.closed:
-            _begin(session, subscription, queues)
+            _begin(session, subscription, positions)
 
     def failed(error: WillowError) -> None:
         session.subscriptions.pop(wish.label, None)
@@ -51,25 +59,36 @@ def subscribe(session: "Session", command: Subscribe) -> None:
     session.posts.then(wish.name, lambda: directory.resolve(wish.name, tags, wish.match, found, failed))
 
 
-def _begin(session: "Session", subscription: Subscription, queues: list[QueueRecord]) -> None:
-    wish = subscription.wish
-    stream = next((queue for queue in queues if queue.is_stream), None)
-    if stream is not None and (session.registered is None or stream.id in session.streams):
-        del session.subscriptions[wish.label]
-        session.refuse(wish.label, _why_not(session, stream))
+def _open_positions(
+    session: "Session", wish: Wish, queues: list[QueueRecord], opened: Callable[[Positions], None], failed: Failed
+) -> None:
+    """Fix where the client begins before it is told that it is subscribed: nothing posted after that is missed."""
+    streams = [queue for queue in queues if queue.is_stream]
+    refusal = next(filter(None, (stream_refusal(session, stream) for stream in streams)), None)
+    if refusal is not None:
+        failed(refusal)
         return
+    if not streams:
+        opened({})
+        return
+    assert session.registered is not None
+    client_id = session.registered.id
+
+    async def work(connection: AsyncConnection[Any]) -> Positions:
+        found = {stream.id: await open_position(connection, client_id, stream.id, wish.start) for stream in streams}
+        return {queue_id: position for queue_id, position in found.items() if position is not None}
+
+    session.node.desk.submit(Job(work, opened, failed))
+
+
+def _begin(session: "Session", subscription: Subscription, positions: Positions) -> None:
+    wish = subscription.wish
+    queues = session.node.directory.matching(wish.name, wish.tags, wish.match)
     identities = tuple(QueueIdentity(queue.name, queue.tags, queue.id) for queue in queues)
     session.send(Subscribed(wish.label, identities))
-    subscription.start(queues)
+    subscription.start(queues, positions)
     if session.registered is not None:
         keep_subscription(session, wish)
-
-
-def _why_not(session: "Session", stream: QueueRecord) -> WillowError:
-    if session.registered is None:
-        return stream_needs_registration(stream.name)
-    reason = f"Another subscription of this client reads the stream {stream.name} already."
-    return WillowError(Code.OBJECT_ALREADY_EXISTS, stream.name, reason)
 
 
 def keep_subscription(session: "Session", wish: Wish) -> None:

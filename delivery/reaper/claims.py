@@ -3,8 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
-
 from clients.statements import statement as client_statement
 from delivery.database import fetch_rows
 from delivery.endings import FailRequest
@@ -15,7 +13,7 @@ from delivery.states import Reason
 
 
 async def fail_expired_claims(tools: Tools, now: datetime | None) -> int:
-    parameters = {"now": now, "limit": LIMIT, "lapse": settings.WILLOW.node_lapse}
+    parameters = {"now": now, "limit": LIMIT}
     async with tools.connection.transaction():
         rows = await fetch_rows(tools.connection, statement("expired_claims"), parameters)
         claims = [_failing(row, row.holder, row.client, Reason.TIMEOUT) for row in rows]

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.brokers.client import Client, Fields
 from tests.brokers.cluster import PATIENCE, Cluster, Node
 from tests.brokers.fixtures import Connect, StartCluster
-from tests.brokers.keys import Grants, TestKey, make_key
+from tests.brokers.keys import ClientKey, Grants, make_key
 from willow_site.configuration import PROJECT_FOLDER
 
 PERMISSIONS = {"post", "fetch", "create", "serve", "request", "admin"}
@@ -156,7 +156,8 @@ async def test_revoking_closes_the_connections_of_the_key_and_no_others(
 ) -> None:
     create = ["key", "create", "--client", queue, "--grant", f"{queue}:post,fetch"]
     revoked, kept = [run_manage(broker, *create) for _ in range(2)]
-    worker, bystander = [await connect(headers={"Authorization": f"Token {key}"}) for key in (revoked, kept)]
+    worker = await connect(headers={"Authorization": f"Token {revoked}"}, hold=PATIENCE)
+    bystander = await connect(headers={"Authorization": f"Token {kept}"})
     await bystander.post(queue, "m")
     await worker.fetch(queue)
     run_manage(broker, "key", "revoke", revoked[:12])
@@ -224,7 +225,7 @@ async def test_what_a_client_read_and_held_is_not_restored_without_the_grant(
     assert (await client.fetch(queue))["body"] == "not granted any more"
 
 
-async def register(client: Client, key: TestKey) -> None:
+async def register(client: Client, key: ClientKey) -> None:
     label = client.label()
     await client.send({"type": "register", "name": key.client, "persistent": True, "label": label})
     await client.expect(label, type="registered")

@@ -130,10 +130,11 @@ class Cluster:
         node.start()
         return node
 
-    def add_reaper(self) -> None:
+    def add_reaper(self) -> WillowProcess:
         reaper = WillowProcess("reaper", self._environ, self._folder / f"reaper-{len(self._reapers)}.log")
         self._reapers.append(reaper)
         reaper.start()
+        return reaper
 
     def query(self, statement: LiteralString, *parameters: Any) -> list[Any]:
         """Look into the database, or change it as an operator would."""

@@ -1,5 +1,26 @@
 """See tests/brokers/fixtures.py."""
 
-from tests.brokers.fixtures import broker, client, connect, name, other, queue, start_cluster, three_nodes
+import os
+from collections.abc import AsyncIterator, Iterator
 
-__all__ = ["broker", "client", "connect", "name", "other", "queue", "start_cluster", "three_nodes"]
+import pytest
+
+from tests.brokers.client import Client
+from tests.brokers.cluster import Cluster
+from tests.brokers.fixtures import Connect, StartCluster, broker, connect, queue, start_cluster, three_nodes
+
+__all__ = ["broker", "connect", "queue", "start_cluster", "three_nodes"]
+
+POSTERS = 20
+
+
+@pytest.fixture(scope="session")
+def four_nodes(start_cluster: StartCluster) -> Iterator[Cluster]:
+    with start_cluster(nodes=4, reaper=True, REDIS_URL=os.environ["REDIS_URL"]) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+async def posters(four_nodes: Cluster, connect: Connect) -> AsyncIterator[list[Client]]:
+    """Clients on all four nodes in turn."""
+    yield [await connect(four_nodes.nodes[number % 4]) for number in range(POSTERS)]

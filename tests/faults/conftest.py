@@ -1,5 +1,16 @@
 """See tests/brokers/fixtures.py."""
 
-from tests.brokers.fixtures import broker, client, connect, name, other, queue, start_cluster, three_nodes
+from collections.abc import Iterator
 
-__all__ = ["broker", "client", "connect", "name", "other", "queue", "start_cluster", "three_nodes"]
+import pytest
+
+from tests.brokers.fixtures import broker, connect, queue, start_cluster
+from tests.brokers.storage import Storage, running_storage
+
+__all__ = ["broker", "connect", "queue", "start_cluster"]
+
+
+@pytest.fixture(scope="session")
+def storage() -> Iterator[Storage]:
+    with running_storage() as storage:
+        yield storage

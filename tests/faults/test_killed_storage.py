@@ -1,0 +1,109 @@
+"""kill -9 of PostgreSQL: what was told to be on disk is on disk."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.brokers.client import LOOK_SECONDS, Client, Fields, claim
+from tests.brokers.cluster import PATIENCE, Cluster, running_cluster
+from tests.brokers.fixtures import Connect
+from tests.brokers.storage import Storage
+from willow_site.processes import wait_until
+
+UNDER_WAY = 64  # posts that wait for their notice
+
+
+@pytest.fixture(scope="module")
+def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A node that commits nothing of its own accord, on a server that flushes nothing of its own accord."""
+    storage.flush_only_for_commits()
+    hardly_ever = {
+        "WILLOW_NODE_HEARTBEAT": "600",
+        "WILLOW_NODE_LAPSE": "1200",
+        "WILLOW_POLL_SECONDS": "600",
+    }
+    with running_cluster(storage.databases, tmp_path_factory.mktemp("cluster"), **hardly_ever) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+async def client(cluster: Cluster, connect: Connect) -> Client:
+    return await connect(cluster.node)
+
+
+def kill_and_start_again(storage: Storage) -> None:
+    storage.kill()
+    storage.start()
+
+
+async def when_available(client: Client, type: str, queue: str, **fields: object) -> Fields:
+    """The answer to a command, given again as long as the broker has not found its storage again."""
+    async with asyncio.timeout(PATIENCE):
+        while (answer := await client.next(await client.begin(type, queue, **fields))).get("code") == "Unavailable":
+            await asyncio.sleep(LOOK_SECONDS)
+    return answer
+
+
+async def bodies_of(client: Client, queue: str) -> list[str]:
+    """Take all messages out of a queue."""
+    bodies = []
+    while (answer := await when_available(client, "pop", queue))["type"] == "message":
+        bodies.append(answer["body"])
+    return bodies
+
+
+@pytest.mark.parametrize("round", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 10))])
+async def test_every_post_that_was_synced_is_there(storage: Storage, client: Client, queue: str, round: int) -> None:
+    labels = {await client.begin("post", queue, message=str(n), notify=["sync"]): str(n) for n in range(UNDER_WAY)}
+    synced = []
+    for number, (label, body) in enumerate(list(labels.items())):
+        if number == UNDER_WAY // 2:
+            storage.kill()
+        answer = await client.next(label)
+        if answer.get("notice") == "sync":
+            synced.append(body)
+    storage.start()
+    stored = await bodies_of(client, queue)
+    assert set(synced) <= set(stored)
+    assert len(set(stored)) == len(stored)
+    assert len(synced) >= UNDER_WAY // 2
+
+
+async def test_a_post_that_asked_for_no_notice_is_as_safe(
+    storage: Storage, cluster: Cluster, client: Client, queue: str
+) -> None:
+    shard = (await client.create(queue))["shard"]
+    await client.send({"type": "post", "queue": queue, "message": "m"})
+    stored = "SELECT FROM delivery_message WHERE queue_id = %s"
+    assert wait_until(lambda: bool(cluster.query(stored, shard)), PATIENCE)
+    kill_and_start_again(storage)
+    assert await bodies_of(client, queue) == ["m"]
+
+
+async def test_a_finish_that_was_synced_stays_finished(storage: Storage, client: Client, queue: str) -> None:
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    label = await client.begin("finish", **claim(message), response="sync")
+    await client.expect(label, notice="sync")
+    kill_and_start_again(storage)
+    assert await bodies_of(client, queue) == []
+
+
+async def test_a_failure_that_was_synced_counts(storage: Storage, client: Client, queue: str) -> None:
+    await client.create(queue, retry_delay=0)
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    label = await client.begin("fail", **claim(message), response="sync")
+    await client.expect(label, notice="sync")
+    kill_and_start_again(storage)
+    assert (await when_available(client, "fetch", queue))["attempt"] == 2
+
+
+async def test_a_claim_that_was_synced_stays_a_claim(storage: Storage, client: Client, queue: str) -> None:
+    await client.post(queue, "m")
+    message = await client.fetch(queue, sync="sync")
+    kill_and_start_again(storage)
+    assert await bodies_of(client, queue) == []
+    await client.finish(message)
