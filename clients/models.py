@@ -106,6 +106,7 @@ class Session(models.Model):
     hold_seconds = models.FloatField(db_default=0)
     connected_at = models.DateTimeField(db_default=Now())
     held_until = models.DateTimeField(null=True)
+    orphaned_at = models.DateTimeField(null=True, help_text="When its node went away without it.")
     ended_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -1,6 +1,5 @@
 """Why the broker closed a WebSocket, for the client's program."""
 
-NODE_STOPS = 1012  # the standard code for a service that restarts
 BAD_HANDSHAKE = 4400
 NOT_LET_IN = 4401  # no valid key, or no longer
 ID_IN_USE = 4403

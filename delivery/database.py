@@ -45,8 +45,7 @@ def _connection_parameters() -> dict[str, Any]:
     database = connections["default"].settings_dict
     names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
     parameters = {ours: database[theirs] for theirs, ours in names.items() if database[theirs]}
-    options = database.get("OPTIONS", {})
-    return parameters | {name: value for name, value in options.items() if name.startswith("ssl")}
+    return parameters | database.get("OPTIONS", {})
 
 
 async def fetch_rows(connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any]) -> list[Any]:
@@ -71,3 +70,11 @@ def unavailable() -> WillowError:
         "storage",
         "The storage cannot be reached now, and nothing was stored. Please try again.",
     )
+
+
+def in_doubt() -> WillowError:
+    """The connection broke between asking and hearing: nobody can know whether the commit went through."""
+    reason = (
+        "The storage was lost while this was under way. It may have been done: a post with `dedupe` can be repeated."
+    )
+    return WillowError(Code.UNAVAILABLE, "storage", reason)

@@ -100,8 +100,12 @@ class Directory:
 
     def _resolve_now(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
         if name not in self._by_name:
-            self._run(name, lambda connection: _read_name(connection, name), self._learn_name(name), failed)
-            self._in_turn(name, lambda: self._resolve_now(name, tags, match, found, failed))
+
+            def learn(queues: list[QueueRecord]) -> None:
+                self._learn_name(name, queues)
+                self._resolve_now(name, tags, match, found, failed)
+
+            self._run(name, lambda connection: _read_name(connection, name), learn, failed)
             return
         queues = self.matching(name, tags, match)
         if queues or (self._by_name[name] and match != "exact"):
@@ -146,13 +150,10 @@ class Directory:
                 return
             action()
 
-    def _learn_name(self, name: str) -> Callable[[list[QueueRecord]], None]:
-        def learn(queues: list[QueueRecord]) -> None:
-            self._by_name[name] = {}
-            for queue in queues:
-                self._learn(queue)
-
-        return learn
+    def _learn_name(self, name: str, queues: list[QueueRecord]) -> None:
+        self._by_name[name] = {}
+        for queue in queues:
+            self._learn(queue)
 
     def _learn(self, queue: QueueRecord) -> None:
         is_new = queue.id not in self._by_id

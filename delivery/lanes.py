@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import psycopg
 from psycopg import AsyncConnection
 
-from delivery.database import connect, is_lost, is_worth_another_try, unavailable
+from delivery.database import connect, in_doubt, is_lost, is_worth_another_try, unavailable
 from delivery.protocol.errors import Code, WillowError
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Lane:
         self.connected = asyncio.Event()
         self.batches = 0
         self.requests = 0
-        self._runners = runners
+        self._runners = {**runners, Probe: _run_probes}
         self._batch_size = batch_size
         self._waiting: deque[Request] = deque()
         self._arrived = asyncio.Event()
@@ -52,6 +52,10 @@ class Lane:
             return
         self._waiting.append(request)
         self._arrived.set()
+
+    def probe(self) -> None:
+        if self.connected.is_set() and not self._waiting:
+            self.submit(Probe())
 
     async def run(self) -> None:
         """Serve for ever, connecting again whenever the connection is lost."""
@@ -117,7 +121,7 @@ class Lane:
         if is_lost(error, connection):
             logger.warning("%s: lost the database: %s", self.name, error)
             await connection.close()
-            self._fail(batch, unavailable())
+            self._fail(batch, in_doubt())
         elif is_worth_another_try(error):
             await self._attempt(connection, run, batch)
         elif len(batch) == 1:
@@ -144,10 +148,26 @@ class Lane:
             request.fail(error)
 
 
-class Job:
-    """A single piece of work on a lane's connection, for what happens too seldom to be batched."""
+class Probe:
+    """Asks for nothing: an idle lane finds out that its connection is gone before somebody needs it."""
 
-    synchronous = False
+    synchronous = True
+
+    def fail(self, error: WillowError) -> None: ...
+
+
+async def _run_probes(connection: AsyncConnection[Any], probes: list[Probe]) -> None:
+    await connection.execute("SELECT 1")
+
+
+class Job:
+    """A single piece of work on a lane's connection, for what happens too seldom to be batched.
+
+    What it writes is flushed: a node remembers queues and sessions by their numbers, and a number that a crash of
+    the storage took back would be given out again.
+    """
+
+    synchronous = True
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from clients.statements import statement as client_statement
-from delivery.close_codes import NODE_STOPS
+from delivery.close_codes import NODE_IS_DRAINING
 from delivery.database import fetch_rows
 from delivery.directory import Directory
 from delivery.engine import Engine
@@ -223,6 +223,8 @@ class Node:
 
     async def _poll(self) -> None:
         """Whatever a hint should have said and did not."""
+        for lane in (self.engine.posts, self.engine.turns, self.streams):
+            lane.probe()
         if self.notices.left_behind:
             await on_desk(self.desk, self.notices.leave)
         await on_desk(self.desk, self.directory.refresh)
@@ -311,7 +313,7 @@ async def drain() -> None:
         # Also when draining took too long: whoever is still connected may go on elsewhere.
         node.leaving = True
         for session in list(node.sessions.values()):
-            session.kick(NODE_STOPS, "This node is stopping.")
+            session.kick(NODE_IS_DRAINING, "This node is stopping.")
         await node.leave_cluster()
 
 

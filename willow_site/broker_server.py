@@ -88,6 +88,7 @@ class BrokerServer(Server):
         self.ws_factory.protocol = BrokerWebSocketProtocol
         self._bound_socket.listen(BACKLOG)
         self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)
+        self._bound_socket.close()  # Twisted has its own handle: with this one open the port would stay open too
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stop_once)
 

@@ -281,13 +281,6 @@ class Configuration:
         "The most messages in one SQL statement.",
         unit="messages",
     )
-    database_pool: int = setting(
-        "WILLOW_DATABASE_POOL",
-        kinds.whole_number(1, 100),
-        "4",
-        "How many database connections one process keeps for messages; the console and REST have their own.",
-        unit="connections",
-    )
 
     # Rhythms
     node_heartbeat: float = setting(

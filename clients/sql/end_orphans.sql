@@ -3,7 +3,7 @@
 UPDATE clients_session SET ended_at = now(), client_id = NULL
 WHERE id IN (
     SELECT id FROM clients_session
-    WHERE node_id IS NULL AND held_until IS NULL AND ended_at IS NULL
-      AND connected_at <= coalesce(%(now)s::timestamptz, now()) - %(seconds)s * interval '1 second'
+    WHERE node_id IS NULL AND ended_at IS NULL
+      AND orphaned_at <= coalesce(%(now)s::timestamptz, now()) - %(seconds)s * interval '1 second'
     LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )

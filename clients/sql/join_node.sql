@@ -7,6 +7,6 @@ WITH me AS (
     SET url = EXCLUDED.url, started_at = now(), heartbeat_at = now(), draining = false, sockets = 0
     RETURNING id
 ), orphaned AS (
-    UPDATE clients_session s SET node_id = NULL FROM me WHERE s.node_id = me.id RETURNING s.id
+    UPDATE clients_session s SET node_id = NULL, orphaned_at = now() FROM me WHERE s.node_id = me.id RETURNING s.id
 )
 SELECT (SELECT id FROM me) AS id, ARRAY(SELECT id FROM orphaned) AS orphans

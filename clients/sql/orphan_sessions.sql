@@ -5,4 +5,4 @@ WITH silent AS (
     WHERE heartbeat_at <= coalesce(%(now)s::timestamptz, now()) - %(lapse)s * interval '1 second'
     FOR UPDATE SKIP LOCKED
 )
-UPDATE clients_session s SET node_id = NULL FROM silent n WHERE s.node_id = n.id RETURNING s.id
+UPDATE clients_session s SET node_id = NULL, orphaned_at = now() FROM silent n WHERE s.node_id = n.id RETURNING s.id

@@ -101,6 +101,13 @@ class Client:
         await self.send({"type": type, "queue": queue, **fields})
         return label
 
+    async def ask_until_available(self, type: str, queue: str, **fields: Any) -> Fields:
+        """The first answer to a command that is not `Unavailable`."""
+        async with asyncio.timeout(PATIENCE):
+            while (answer := await self.next(await self.begin(type, queue, **fields))).get("code") == "Unavailable":
+                await asyncio.sleep(LOOK_SECONDS)
+        return answer
+
     async def post(self, queue: str, body: str, **fields: Any) -> Fields:
         """Post, and wait until it is stored. Returns its `sync` notice."""
         label = await self.begin("post", queue, message=body, notify=["sync"], **fields)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.brokers.cluster import Cluster
 from tests.brokers.fixtures import Connect, StartCluster
 
 STORED = "SELECT convert_from(body, 'UTF8') FROM delivery_message ORDER BY index"

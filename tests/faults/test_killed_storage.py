@@ -1,12 +1,10 @@
 """kill -9 of PostgreSQL: what was told to be on disk is on disk."""
 
-import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.brokers.client import LOOK_SECONDS, Client, Fields, claim
+from tests.brokers.client import Client, claim
 from tests.brokers.cluster import PATIENCE, Cluster, running_cluster
 from tests.brokers.fixtures import Connect
 from tests.brokers.storage import Storage
@@ -29,8 +27,8 @@ def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture
-async def client(cluster: Cluster, connect: Connect) -> Client:
-    return await connect(cluster.node)
+async def client(cluster: Cluster, connect_when_available: Connect) -> Client:
+    return await connect_when_available(cluster.node)
 
 
 def kill_and_start_again(storage: Storage) -> None:
@@ -38,18 +36,10 @@ def kill_and_start_again(storage: Storage) -> None:
     storage.start()
 
 
-async def when_available(client: Client, type: str, queue: str, **fields: object) -> Fields:
-    """The answer to a command, given again as long as the broker has not found its storage again."""
-    async with asyncio.timeout(PATIENCE):
-        while (answer := await client.next(await client.begin(type, queue, **fields))).get("code") == "Unavailable":
-            await asyncio.sleep(LOOK_SECONDS)
-    return answer
-
-
 async def bodies_of(client: Client, queue: str) -> list[str]:
     """Take all messages out of a queue."""
     bodies = []
-    while (answer := await when_available(client, "pop", queue))["type"] == "message":
+    while (answer := await client.ask_until_available("pop", queue))["type"] == "message":
         bodies.append(answer["body"])
     return bodies
 
@@ -98,7 +88,7 @@ async def test_a_failure_that_was_synced_counts(storage: Storage, client: Client
     label = await client.begin("fail", **claim(message), response="sync")
     await client.expect(label, notice="sync")
     kill_and_start_again(storage)
-    assert (await when_available(client, "fetch", queue))["attempt"] == 2
+    assert (await client.ask_until_available("fetch", queue))["attempt"] == 2
 
 
 async def test_a_claim_that_was_synced_stays_a_claim(storage: Storage, client: Client, queue: str) -> None:

@@ -14,9 +14,10 @@ from willow_site.launcher.findings import Finding, Patient, good, note, wrong
 if TYPE_CHECKING:
     import psycopg
 
-OLDEST_POSTGRES = 140_000  # as server_version_num has it
+OLDEST_POSTGRES = 150_000  # as server_version_num has it
 LARGEST_CLOCK_DIFFERENCE = 2.0  # seconds
 CONSOLE_CONNECTIONS = 10  # of each process: as many requests of the console and of REST at the same time
+BROKER_CONNECTIONS = 4  # of each process: posts, turns, streams and the desk
 CONNECT_SECONDS = 5
 REDIS_PORT = 6379
 
@@ -99,9 +100,9 @@ def _clock_difference(connection: "psycopg.Connection[Any]") -> Finding:
 def _connection_limit(connection: "psycopg.Connection[Any]", patient: Patient) -> Finding:
     configuration = patient.configuration
     allowed = int(_shown(connection, "SHOW max_connections"))
-    needed = configuration.processes * (configuration.database_pool + CONSOLE_CONNECTIONS)
+    needed = configuration.processes * (BROKER_CONNECTIONS + CONSOLE_CONNECTIONS)
     what = f"The database allows {allowed} connections; this node may open {needed}."
-    return good(what) if needed < allowed else wrong(what, "Raise max_connections or lower WILLOW_DATABASE_POOL.")
+    return good(what) if needed < allowed else wrong(what, "Raise max_connections.")
 
 
 def _migrations(patient: Patient) -> Finding:

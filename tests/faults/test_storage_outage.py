@@ -1,0 +1,123 @@
+"""PostgreSQL is gone for a while: everybody is told so, and goes on over the same connection when it is back."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.brokers.client import Client, claim
+from tests.brokers.cluster import PATIENCE, Cluster, running_cluster
+from tests.brokers.fixtures import Connect
+from tests.brokers.storage import Storage
+from willow_site.processes import wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(storage.databases, tmp_path_factory.mktemp("cluster"), reaper=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def outage(storage: Storage) -> Iterator[Storage]:
+    """The storage, which the test stops; it is back afterwards."""
+    yield storage
+    storage.start()
+
+
+@pytest.fixture
+async def client(cluster: Cluster, connect_when_available: Connect) -> Client:
+    return await connect_when_available(cluster.node)
+
+
+async def test_every_command_is_told_that_the_storage_is_gone(outage: Storage, client: Client, queue: str) -> None:
+    """Once, whether its queue is known or not."""
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    outage.stop()
+    labels = [
+        await client.begin("post", queue, message="m", notify=["sync"]),
+        await client.begin("post", f"{queue}-new", message="m", notify=["sync"]),
+        await client.begin("post", [queue, f"{queue}-new"], message="m", notify=["sync"]),
+        await client.begin("fetch", queue),
+        await client.begin("fetch", queue, block_timeout=30),
+        await client.begin("fetch", f"{queue}-new"),
+        await client.begin("fetch", queue, tags=["t"], match="strict"),
+        await client.begin("pop", queue),
+        await client.begin("pop", f"{queue}-new", timeout=30),
+        await client.begin("finish", **claim(message)),
+        await client.begin("fail", **claim(message)),
+        await client.begin("keepalive", **claim(message)),
+        await client.begin("create", f"{queue}-created"),
+    ]
+    for label in labels:
+        await client.expect(label, type="error", code="Unavailable")
+    await client.heard_everything()
+    assert client.unread() == []
+
+
+async def test_a_connection_goes_on_when_the_storage_is_back(outage: Storage, client: Client, queue: str) -> None:
+    await client.post(queue, "before")
+    message = await client.fetch(queue)
+    outage.stop()
+    label = await client.begin("post", queue, message="meanwhile")
+    await client.expect(label, code="Unavailable")
+    outage.start()
+    notice = await client.ask_until_available("post", queue, message="after", notify=["sync"])
+    assert notice["notice"] == "sync"
+    assert (await client.ask_until_available("fetch", queue))["body"] == "after"
+    await client.finish(message)
+
+
+async def test_a_blocked_fetch_outlasts_the_outage(outage: Storage, client: Client, queue: str) -> None:
+    label = await client.begin_waiting("fetch", queue, block_timeout=30)
+    outage.stop()
+    outage.start()
+    await client.ask_until_available("post", queue, message="m", notify=["sync"])
+    await client.expect(label, type="message", body="m")
+
+
+async def test_an_idle_broker_has_found_its_storage_again_before_anybody_asks(
+    outage: Storage, cluster: Cluster, client: Client, queue: str
+) -> None:
+    """Nobody must pay with an error for an outage that is long over."""
+    await client.post(queue, "m")
+    connections = _connections_of(cluster)
+    outage.stop()
+    outage.start()
+    assert wait_until(lambda: _connections_of(cluster) == connections, PATIENCE)
+    await client.post(queue, "m")
+    await client.fetch_all(queue, 2)
+    await client.create(f"{queue}-new")
+
+
+def _connections_of(cluster: Cluster) -> list[str]:
+    """What the node's connections to the storage are for."""
+    statement = (
+        "SELECT application_name FROM pg_stat_activity"
+        " WHERE datname = current_database() AND application_name LIKE 'willow %%' ORDER BY 1"
+    )
+    return [name for (name,) in cluster.query(statement)]
+
+
+async def test_nobody_comes_in_while_the_storage_is_gone(outage: Storage, cluster: Cluster, connect: Connect) -> None:
+    outage.stop()
+    client = await connect(cluster.node)
+    assert json.loads(client.received[0])["code"] == "Unavailable"
+    assert await client.closed_by_broker() == 4500
+
+
+async def test_who_left_during_the_outage_has_left(
+    outage: Storage, cluster: Cluster, client: Client, connect_when_available: Connect, queue: str
+) -> None:
+    await client.create(queue, retry_delay=0)
+    await client.post(queue, "m")
+    await client.fetch(queue)
+    outage.stop()
+    await client.close()
+    outage.start()
+    other = await connect_when_available(cluster.node)
+    answer = await other.ask_until_available("fetch", queue, block_timeout=10)
+    assert (answer["type"], answer.get("attempt")) == ("message", 2)
+    again = await connect_when_available(cluster.node, id=client.id)
+    assert again.id == client.id
