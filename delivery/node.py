@@ -139,7 +139,13 @@ class Node:
         async def work(connection: AsyncConnection[Any]) -> None:
             await connection.execute(client_statement(name), parameters | {"node": self.id})
 
-        self.on_desk_soon(work)
+        def let_go(_: object = None) -> None:
+            self.on_desk_soon(work)
+
+        if session.streams:  # what it acknowledged last is to be written in its name
+            self.streams.submit(Job(_nothing, let_go, let_go))
+        else:
+            let_go()
 
     # the desk
 
@@ -264,6 +270,9 @@ class Node:
 
 
 def _no_answer(result: Any) -> None: ...
+
+
+async def _nothing(connection: AsyncConnection[Any]) -> None: ...
 
 
 def _why_not_resumed(elsewhere: Any) -> str:

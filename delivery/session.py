@@ -20,7 +20,7 @@ from delivery.session_posts import Posts
 from delivery.session_reads import OneTimeReader
 from delivery.statements import statement
 from delivery.states import Reason
-from delivery.streams import StreamReader
+from delivery.streams import Places, StreamReader
 from delivery.subscriptions import Subscription, Wish
 from delivery.waiting import Demand, Turns
 from queues.definitions import QueueRecord
@@ -187,11 +187,13 @@ class Session:
 
     # reading
 
-    def read_stream(self, queue: QueueRecord, wish: Wish, position: StartPosition | None) -> StreamReader:
+    def read_stream(
+        self, queue: QueueRecord, wish: Wish, places: Places, position: StartPosition | None
+    ) -> StreamReader:
         """`position` None: the stream came to be after the subscription, which gets all of it."""
         assert self.registered is not None
         client_id = self.registered.id
-        reader = StreamReader(self, client_id, queue, wish, self.node.stream_feed(queue.id))
+        reader = StreamReader(self, client_id, queue, wish, feed=self.node.stream_feed(queue.id), places=places)
         self.streams[queue.id] = reader
 
         async def open_and_start(connection: AsyncConnection[Any]) -> None:

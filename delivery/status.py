@@ -63,5 +63,4 @@ def _queue(row: dict[str, Any]) -> dict[str, Any]:
         "oldest_age": row["oldest_age"],
         "consumers": row["consumers"],
         "paused": row["paused"],
-        "settings": {setting: row[setting] for setting in SETTING_NAMES if setting != "kind"},
-    }
+    } | {setting: row[setting] for setting in SETTING_NAMES}

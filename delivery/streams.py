@@ -97,13 +97,36 @@ class Outstanding:
         self.deadline = deadline
 
 
+class Places:
+    """Room for messages that await their acknowledgement, shared by the readers of a subscription."""
+
+    def __init__(self, in_flight: int) -> None:
+        self.free = in_flight
+        self.readers: deque[StreamReader] = deque()
+
+    def fill(self) -> None:
+        """Room has become free: the reader that comes first now comes last the next time."""
+        self.readers.rotate(-1)
+        for reader in list(self.readers):
+            reader.pump()
+
+
 class StreamReader:
     """One client's reader of one stream.
 
     Everything up to `cursor` was sent or is gone; of that, what is in `unacked` still waits for its acknowledgement.
     """
 
-    def __init__(self, session: "Session", client_id: int, queue: QueueRecord, wish: "Wish", feed: StreamFeed) -> None:
+    def __init__(
+        self,
+        session: "Session",
+        client_id: int,
+        queue: QueueRecord,
+        wish: "Wish",
+        *,
+        feed: StreamFeed,
+        places: Places,
+    ) -> None:
         self.client_id = client_id
         self.session_id = session.session_id
         self.queue_id = queue.id
@@ -117,10 +140,12 @@ class StreamReader:
         self._queue = queue
         self._wish = wish
         self._feed = feed
+        self._places = places
         self._sent_before = 0  # highest index that an earlier session of this client was sent
         self._reading = True  # until the position is known
         self._woken = False
-        self._outstanding: dict[int, Outstanding] = {}  # by sequence
+        self._outstanding: dict[int, Outstanding] = {}  # by index
+        self._index_of: dict[int, int] = {}  # by sequence: of two that had it one after the other, the later one's
         self._again: deque[Outstanding] = deque()  # to be sent once more when there is a place
 
     def start(self, position: StartPosition) -> None:
@@ -130,6 +155,7 @@ class StreamReader:
         if not self.ended:
             self._reading = False
             self._feed.readers.add(self)
+            self._places.readers.append(self)
             self.pump()
 
     @property
@@ -145,10 +171,6 @@ class StreamReader:
     def _work_timeout(self) -> float:
         return self._wish.work_timeout or self._queue.settings.heartbeat_timeout
 
-    @property
-    def _free_places(self) -> int:
-        return self._wish.in_flight - len(self._outstanding)
-
     def pump(self) -> None:
         """Send what there is and fits."""
         if self._reading:
@@ -156,21 +178,20 @@ class StreamReader:
             return
         if self.ended or self._session.node.is_paused(self.queue_id):
             return
-        while self._again and self._free_places > 0:
+        while self._again and self._places.free > 0:
             failed = self._again.popleft()
             self._send(failed.message, failed.attempt + 1)
-        if self._free_places > 0:
+        if self._places.free > 0:
             self._reading, self._woken = True, False
-            self._feed.messages_after(self.cursor, self._free_places, self._read)
+            self._feed.messages_after(self.cursor, self._places.free, self._read)
 
     def _read(self, messages: list[StreamMessage]) -> None:
         self._reading = False
         if self.ended:
             return
-        taken = messages[: self._free_places]
-        if taken and taken[0].index > self.cursor + 1:
-            self._tell_of_gap(self.cursor + 1, taken[0].index - 1)
+        taken = messages[: max(self._places.free, 0)]
         for message in taken:
+            self._tell_of_gap(self.cursor + 1, message.index - 1)
             self.cursor = message.index
             if message.index not in self.acked_above:
                 self.unacked[message.index] = None
@@ -182,7 +203,9 @@ class StreamReader:
 
     def _send(self, message: StreamMessage, attempt: int) -> None:
         deadline = time.monotonic() + self._work_timeout
-        self._outstanding[message.sequence] = Outstanding(message, attempt, deadline)
+        self._places.free -= 1
+        self._outstanding[message.index] = Outstanding(message, attempt, deadline)
+        self._index_of[message.sequence] = message.index
         self._session.send(
             Message(
                 label=self._wish.label,
@@ -199,6 +222,15 @@ class StreamReader:
         )
 
     def _tell_of_gap(self, first: int, last: int) -> None:
+        """Messages are gone. The client has missed those that it had not acknowledged before."""
+        if first > last:
+            return
+        for acked in (*sorted(index for index in self.acked_above if first <= index <= last), last + 1):
+            if first < acked:
+                self._tell_of_missed(first, acked - 1)
+            first = acked + 1
+
+    def _tell_of_missed(self, first: int, last: int) -> None:
         reason = f"Messages {first} to {last} of the stream {self._queue.name} were removed before you read them."
         self._session.send(Error(self._wish.label, Code.NO_OBJECT, f"{self.queue_id}/{first}-{last}", reason))
 
@@ -207,13 +239,13 @@ class StreamReader:
         held = self._held(sequence, index)
         if held is None:
             return False
-        del self._outstanding[sequence]
+        self._take_back(held)
         acked = held.message.index
         del self.unacked[acked]
         self.acked_index = max(self.acked_index, acked)
         self.acked_above.add(acked)
         self._save(answer, synchronous=synchronous)
-        self.pump()
+        self._places.fill()
         return True
 
     def fail(self, sequence: int, index: int | None, delay: float | None) -> bool:
@@ -221,8 +253,12 @@ class StreamReader:
         held = self._held(sequence, index)
         if held is None:
             return False
-        del self._outstanding[sequence]
-        asyncio.get_running_loop().call_later(delay or 0.0, self._put_back, held)
+        self._take_back(held)
+        if delay:
+            asyncio.get_running_loop().call_later(delay, self._send_again, held)
+        else:
+            self._again.append(held)
+        self._places.fill()
         return True
 
     def keep_alive(self, sequence: int, index: int | None) -> bool:
@@ -240,16 +276,23 @@ class StreamReader:
     def send_overdue_again(self) -> None:
         """The time of some messages ran out without an answer."""
         now = time.monotonic()
-        for sequence, held in list(self._outstanding.items()):
-            if held.deadline <= now:
-                del self._outstanding[sequence]
-                self._put_back(held)
+        for held in [held for held in self._outstanding.values() if held.deadline <= now]:
+            self._take_back(held)
+            self._send_again(held)
 
     def _held(self, sequence: int, index: int | None) -> Outstanding | None:
-        held = self._outstanding.get(sequence)
-        return held if held is not None and index in (None, held.message.index) else None
+        held = self._outstanding.get(self._index_of.get(sequence, 0) if index is None else index)
+        return held if held is not None and held.message.sequence == sequence else None
 
-    def _put_back(self, held: Outstanding) -> None:
+    def _take_back(self, held: Outstanding) -> None:
+        """It is not outstanding any more."""
+        message = held.message
+        self._places.free += 1
+        del self._outstanding[message.index]
+        if self._index_of[message.sequence] == message.index:
+            del self._index_of[message.sequence]
+
+    def _send_again(self, held: Outstanding) -> None:
         self._again.append(held)
         self.pump()
 

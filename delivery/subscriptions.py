@@ -10,7 +10,7 @@ from delivery.directory import Watch
 from delivery.positions import StartPosition
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
-from delivery.streams import StreamReader
+from delivery.streams import Places, StreamReader
 from delivery.waiting import Demand
 from queues.definitions import QueueRecord
 
@@ -41,6 +41,7 @@ class Subscription:
         self.queues: dict[int, QueueRecord] = {}
         self._demands: dict[int, Demand] = {}  # by queue where each has its own, otherwise under 0
         self._streams: dict[int, StreamReader] = {}
+        self._stream_places: dict[int, Places] = {}  # as the demands
         self._watch: Watch | None = None
         self._held: Counter[int] = Counter()  # places that are taken from the start
         self._arrived: dict[Demand, deque[Any]] = {}  # of `any`: what goes out in turns
@@ -81,7 +82,8 @@ class Subscription:
             return False
         self.queues[queue.id] = queue
         if queue.is_stream:
-            self._streams[queue.id] = self._session.read_stream(queue, self.wish, position)
+            places = self._stream_places.setdefault(self._reader_key(queue.id), Places(self.wish.in_flight))
+            self._streams[queue.id] = self._session.read_stream(queue, self.wish, places, position)
         return not queue.is_stream
 
     def _read(self, queues: Sequence[QueueRecord]) -> None:

@@ -31,7 +31,7 @@ async def test_a_status_counts_messages_by_their_state(broker: Cluster, client: 
     }
     counts = {"ready": 2, "delayed": 1, "in_flight": 1, "dead": 1}
     assert {name: shown[name] for name in counts} == counts
-    assert (shown["settings"]["retry_limit"], shown["settings"]["max_length"]) == (1, 100)
+    assert (shown["retry_limit"], shown["max_length"]) == (1, 100)
     assert datetime.fromisoformat(shown["defined_at"]) < datetime.now(UTC)
     assert 0 < shown["oldest_age"] < PATIENCE
 
