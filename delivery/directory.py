@@ -171,6 +171,12 @@ class Directory:
         if queue is not None and self._by_name.get(queue.name, {}).get(queue.tags) == queue:
             del self._by_name[queue.name][queue.tags]
 
+    async def forget_deleted(self, connection: AsyncConnection[Any]) -> None:
+        """Operators delete queues; a queue that is made anew has another number."""
+        cursor = await connection.execute(statement("deleted"), {"queue_id": list(self._by_id)})
+        for (queue_id,) in await cursor.fetchall():
+            self.forget(queue_id)
+
     async def refresh(self, connection: AsyncConnection[Any]) -> None:
         """Learn what other nodes and operators defined or changed lately."""
         async with connection.cursor(row_factory=dict_row) as cursor:

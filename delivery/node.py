@@ -84,6 +84,7 @@ class Node:
         parameters = {
             "node": self.id,
             "key": session.principal.key_id,
+            "owner": session.principal.client_id,
             "client": None,
             "address": address,
             "hold": hold,
@@ -234,6 +235,7 @@ class Node:
         if self.notices.left_behind:
             await on_desk(self.desk, self.notices.leave)
         await on_desk(self.desk, self.directory.refresh)
+        await on_desk(self.desk, self.directory.forget_deleted)
         await on_desk(self.desk, self.notices.take)
         await on_desk(self.desk, self._wake_ready_queues)
         await on_desk(self.desk, lambda connection: refresh_principals(self, connection))
@@ -276,9 +278,9 @@ async def _nothing(connection: AsyncConnection[Any]) -> None: ...
 
 
 def _why_not_resumed(elsewhere: Any) -> str:
-    _, node, same_key = elsewhere
-    if not same_key:
-        return "This id belongs to another key."
+    _, node, same_owner = elsewhere
+    if not same_owner:
+        return "This id belongs to another client."
     return f"This id has a live connection on the node {node}."
 
 

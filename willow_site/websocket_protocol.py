@@ -10,6 +10,8 @@ from typing import Any
 from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 
+NORMAL_CLOSURE = 1000
+
 
 class BrokerWebSocketProtocol(WebSocketProtocol):
     """Hands each message to the application, or only its size if it is larger than the limit.
@@ -48,6 +50,13 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
             sent = written if isinstance(written, int) else 0  # a lost connection is found out by `write`
         if sent < len(data):
             transport.write(data[sent:])
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        """As Daphne does it, but a close takes its reason along."""
+        if message["type"] == "websocket.close" and self.state == self.STATE_OPEN:
+            self.sendClose(code=message.get("code") or NORMAL_CLOSURE, reason=message.get("reason") or None)
+        else:
+            super().handle_reply(message)
 
     @property
     def unsent_bytes(self) -> int:

@@ -1,228 +1,124 @@
-"""Section 6 of the protocol on several nodes: waking, notices, coming back elsewhere, nodes that stop or die."""
+"""Several nodes on one database: what happens on one reaches clients on the others."""
 
-import asyncio
-import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 
 from tests.brokers.client import Client
-from tests.brokers.cluster import PATIENCE, Cluster, Node
+from tests.brokers.cluster import PATIENCE, Cluster
 from tests.brokers.fixtures import Connect, StartCluster
-
-LOOK_SECONDS = 0.02
+from willow_site.embedded.valkey import throwaway_valkey
+from willow_site.processes import wait_until
 
 
 @pytest.fixture(scope="module")
-def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
-    """Two nodes that wake each other over Redis. Tests that end one start it again."""
-    with start_cluster(nodes=2, reaper=True, REDIS_URL=os.environ["REDIS_URL"], WILLOW_DRAIN_SECONDS="2") as cluster:
+def unpolled(start_cluster: StartCluster) -> Iterator[Cluster]:
+    """Two nodes that hear of each other over Redis or not at all: the slow poll behind it is turned off."""
+    settings = {"WILLOW_POLL_SECONDS": "3600", "WILLOW_NODE_LAPSE": "3600"}
+    with throwaway_valkey() as redis_url, start_cluster(nodes=2, REDIS_URL=redis_url, **settings) as cluster:
         yield cluster
 
 
 @pytest.fixture
-async def here(cluster: Cluster, connect: Connect) -> Client:
-    """A client of the first node."""
-    return await connect(cluster.nodes[0])
+async def here(unpolled: Cluster, connect: Connect) -> Client:
+    return await connect(unpolled.nodes[0])
 
 
 @pytest.fixture
-async def there(cluster: Cluster, connect: Connect) -> Client:
-    """A client of the second node."""
-    return await connect(cluster.nodes[1])
+async def there(unpolled: Cluster, connect: Connect) -> Client:
+    return await connect(unpolled.nodes[1])
 
 
-@pytest.fixture
-def doomed(cluster: Cluster) -> Iterator[Node]:
-    """The first node, which the test ends; it is back afterwards."""
-    [node, _] = cluster.nodes
-    yield node
-    if not node.runs:
-        node.start()
-        node.wait_until_ready()
+# the nodes themselves
 
 
-async def come_back(connect: Connect, client: Client, node: Node) -> Client:
-    """Take up the client's id again on a node, as soon as the broker has noticed that its socket is gone."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            again = await connect(node, id=client.id)
-            if again.id == client.id:
-                return again
-            await asyncio.sleep(LOOK_SECONDS)
-
-
-# working together
-
-
-async def test_a_message_wakes_a_fetch_on_another_node_over_redis(
-    start_cluster: StartCluster, connect: Connect, queue: str
+async def test_every_node_tells_where_it_is_reached_and_how_many_it_serves(
+    three_nodes: Cluster, connect: Connect
 ) -> None:
-    settings = {"WILLOW_POLL_SECONDS": "3600", "REDIS_URL": os.environ["REDIS_URL"]}
-    with start_cluster(nodes=2, **settings) as cluster:
-        here, there = [await connect(node) for node in cluster.nodes]
-        await here.create(queue, retry_delay=0)
-        label = await there.begin_waiting("fetch", queue, block_timeout=30)
-        await here.post(queue, "m")
-        await there.expect(label, type="message", attempt=1)
-        label = await here.begin_waiting("fetch", queue, block_timeout=30)
-        await there.close()
-        await here.expect(label, type="message", attempt=2)
-        await here.close()
-
-
-async def test_a_message_is_found_on_another_node_without_redis(
-    start_cluster: StartCluster, connect: Connect, queue: str
-) -> None:
-    with start_cluster(nodes=2) as cluster:
-        here, there = [await connect(node) for node in cluster.nodes]
-        label = await there.begin_waiting("fetch", queue, block_timeout=30)
-        await here.post(queue, "m")
-        await there.expect(label, type="message")
-        for client in (here, there):
-            await client.close()
-
-
-async def test_notices_reach_a_poster_on_another_node(here: Client, there: Client, queue: str) -> None:
-    await here.create(queue, retry_limit=2, retry_delay=0)
-    stages = ["assign", "retry", "finish", "drop"]
-    finished = await here.begin("post", queue, message="1", notify=stages)
-    await there.fail(await there.fetch(queue, block_timeout=30))
-    await there.finish(await there.fetch(queue, block_timeout=30), reply="done")
-    for stage in ("assign", "retry", "assign"):
-        await here.expect(finished, notice=stage)
-    await here.expect(finished, notice="finish", reply="done")
-    dropped = await here.begin("post", queue, message="2", notify=stages)
     for _ in range(2):
-        await there.fail(await there.fetch(queue, block_timeout=30))
-    for stage in ("assign", "retry", "assign", "drop"):
-        await here.expect(dropped, notice=stage)
-    popped = await here.begin("post", queue, message="3", notify=stages)
-    await there.pop(queue, timeout=30)
-    await here.expect(popped, notice="finish")
+        await connect(three_nodes.nodes[1])
+    expected = [(node.name, node.url, 2 if node is three_nodes.nodes[1] else 0) for node in three_nodes.nodes]
+    rows = "SELECT name, url, sockets FROM clients_node WHERE NOT draining ORDER BY name"
+    assert wait_until(lambda: three_nodes.query(rows) == expected, PATIENCE)
 
 
-async def test_settings_of_a_queue_hold_on_all_nodes(here: Client, there: Client, queue: str) -> None:
-    await here.create(queue, max_length=1)
-    await here.post(queue, "1")
-    label = await there.begin("post", queue, message="2")
-    await there.expect(label, type="error", code="Overloaded", key=queue)
+async def test_every_node_says_again_and_again_that_it_is_alive(three_nodes: Cluster) -> None:
+    beats = "SELECT count(*) FROM clients_node WHERE heartbeat_at > %s"
+    [(now,)] = three_nodes.query("SELECT clock_timestamp()")
+    for _ in range(3):
+        assert wait_until(lambda now=now: three_nodes.query(beats, now) == [(3,)], PATIENCE)
+        [(now,)] = three_nodes.query("SELECT clock_timestamp()")
 
 
-# identities
+# messages
 
 
-async def test_an_id_that_lives_on_another_node_is_denied(cluster: Cluster, here: Client, connect: Connect) -> None:
-    second = await connect(cluster.nodes[1], id=here.id)
-    assert second.id == ""
-    assert f'"key":"{cluster.nodes[0].name}"' in second.received[0]
-    assert '"code":"PermissionDenied"' in second.received[0]
-
-
-async def test_a_held_claim_can_be_finished_on_another_node(
-    cluster: Cluster, there: Client, connect: Connect, queue: str
+@pytest.mark.parametrize(("read", "how_long"), [("fetch", "block_timeout"), ("pop", "timeout")])
+async def test_a_post_wakes_a_reader_on_another_node(
+    here: Client, there: Client, queue: str, read: str, how_long: str
 ) -> None:
-    holder = await connect(cluster.nodes[0], hold=30)
-    await there.post(queue, "m")
-    message = await holder.fetch(queue)
-    await holder.close()
-    again = await come_back(connect, holder, cluster.nodes[1])
-    await again.finish(message)
+    label = await there.begin_waiting(read, queue, **{how_long: 60})
+    await here.post(queue, "m")
+    await there.expect(label, type="message", body="m")
 
 
-# nodes that end
+async def test_a_post_wakes_a_subscription_on_another_node(here: Client, there: Client, queue: str) -> None:
+    label = await there.subscribe(queue)
+    await here.post(queue, "m")
+    await there.expect(label, type="message", body="m")
 
 
-async def test_a_client_of_a_killed_node_finishes_on_another_one(
-    cluster: Cluster, doomed: Node, there: Client, connect: Connect, queue: str
+async def test_a_post_wakes_a_streams_readers_on_all_nodes(here: Client, there: Client, queue: str, name: str) -> None:
+    await here.create(queue, kind="stream")
+    labels = []
+    for client in (here, there):
+        await client.register(f"{name}-{client.node}")
+        labels.append(await client.subscribe(queue))
+    await here.post(queue, "m")
+    for client, label in zip((here, there), labels, strict=True):
+        await client.expect(label, type="message", body="m")
+
+
+async def test_a_message_that_failed_on_one_node_is_taken_on_another(here: Client, there: Client, queue: str) -> None:
+    await here.create(queue, retry_delay=0)
+    await here.post(queue, "m")
+    message = await here.fetch(queue)
+    label = await there.begin_waiting("fetch", queue, block_timeout=60)
+    await here.fail(message)
+    await there.finish(await there.expect(label, type="message", attempt=2))
+
+
+# new queues
+
+
+async def test_a_queue_that_is_made_on_one_node_joins_readers_on_another(
+    here: Client, there: Client, queue: str
 ) -> None:
-    client = await connect(doomed)
-    await there.post(queue, "m")
-    message = await client.fetch(queue)
-    doomed.kill()
-    again = await come_back(connect, client, cluster.nodes[1])
-    await there.finds_nothing(queue)
-    await again.finish(message)
+    subscription = await there.subscribe(queue, tags=["t"], match="strict", in_flight=1)
+    fetch = await there.begin("fetch", queue, tags=["t"], match="any", block_timeout=60)
+    await there.heard_everything()
+    await here.post_all(queue, ["1", "2"], tags=["t", "u"])
+    assert {(await there.next(label))["body"] for label in (subscription, fetch)} == {"1", "2"}
 
 
-async def test_a_client_of_a_killed_node_finishes_on_the_same_one_when_it_is_back(
-    doomed: Node, there: Client, connect: Connect, queue: str
+async def test_a_new_queue_is_not_used_before_the_other_nodes_know_it(
+    unpolled: Cluster, here: Client, there: Client, connect: Connect, queue: str
 ) -> None:
-    client = await connect(doomed)
-    await there.post(queue, "m")
-    message = await client.fetch(queue)
-    doomed.kill()
-    doomed.start()
-    doomed.wait_until_ready()
-    again = await connect(doomed, id=client.id)
-    assert again.id == client.id
-    await there.finds_nothing(queue)
-    await again.finish(message)
-
-
-async def test_claims_of_a_killed_node_whose_clients_stay_away_time_out(
-    doomed: Node, there: Client, connect: Connect, queue: str
-) -> None:
-    client = await connect(doomed)
-    await there.create(queue, retry_delay=0)
-    await there.post(queue, "m")
-    await client.fetch(queue, work_timeout=2)
-    doomed.kill()
-    assert (await there.fetch(queue, block_timeout=30))["attempt"] == 2
-
-
-async def test_no_claim_runs_out_while_its_node_is_dead_and_nobody_has_noticed(
-    cluster: Cluster, doomed: Node, there: Client, connect: Connect, queue: str
-) -> None:
-    """The claim would end before the node counts as dead (WILLOW_NODE_LAPSE), but its time starts again."""
-    client = await connect(doomed)
-    await there.create(queue, retry_delay=0)
-    await there.post(queue, "m")
-    message = await client.fetch(queue, work_timeout=0.7)
-    doomed.kill()
-    again = await come_back(connect, client, cluster.nodes[1])
-    await again.finish(message)
-
-
-async def test_a_poster_of_a_killed_node_gets_its_notices_on_another_one(
-    cluster: Cluster, doomed: Node, there: Client, connect: Connect, queue: str
-) -> None:
-    poster = await connect(doomed)
-    label = await poster.begin("post", queue, message="m", notify=["sync", "finish"])
-    await poster.expect(label, notice="sync")
-    doomed.kill()
-    await there.finish(await there.fetch(queue), reply="done")
-    again = await come_back(connect, poster, cluster.nodes[1])
-    await again.expect(label, notice="finish", reply="done")
-
-
-async def test_a_node_that_stops_lets_its_clients_go_on_elsewhere(
-    cluster: Cluster, doomed: Node, there: Client, connect: Connect, queue: str
-) -> None:
-    client = await connect(doomed)
-    await there.post(queue, "m")
-    message = await client.fetch(queue)
-    doomed.stop()
-    again = await come_back(connect, client, cluster.nodes[1])
-    await there.finds_nothing(queue)
-    await again.finish(message)
-
-
-async def test_a_node_that_stops_waits_for_claims_to_end(
-    doomed: Node, there: Client, connect: Connect, queue: str
-) -> None:
-    client = await connect(doomed)
-    await there.post(queue, "m")
-    message = await client.fetch(queue)
-    doomed.send(signal.SIGTERM)
-    await client.finish(message)
-    await client.closed_by_broker()
-    await there.finds_nothing(queue)
-
-
-async def test_queues_can_be_made_right_after_another_node_died(doomed: Node, there: Client, queue: str) -> None:
-    """Nodes tell each other of new queues; one that is dead and not yet known to be must not be waited for."""
-    doomed.kill()
-    assert (await there.create(queue))["created"] is True
-    await there.post(f"{queue}-other", "m")
+    first = await there.subscribe(queue, tags=["t"], match="strict", in_flight=1)
+    sleeping = unpolled.nodes[1]
+    sleeping.send(signal.SIGSTOP)
+    try:
+        created = await here.begin("create", queue, tags=["t"])
+        posts = [await here.begin("post", queue, tags=["t"], message=body, notify=["sync"]) for body in ("1", "2")]
+        later = await connect(unpolled.nodes[0])
+        subscribed = await later.begin("subscribe", queue, tags=["t"], in_flight=1)
+        for client in (here, later):
+            await client.finds_nothing(f"{queue}-other")
+        assert here.unread(created) == here.unread(posts[0]) == later.unread(subscribed) == []
+    finally:
+        sleeping.send(signal.SIGCONT)
+    await here.expect(created, type="queue", created=True)
+    await later.expect(subscribed, type="subscribed")
+    taken = [await there.expect(first, type="message"), await later.expect(subscribed, type="message")]
+    assert {message["body"] for message in taken} == {"1", "2"}

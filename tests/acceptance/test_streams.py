@@ -391,7 +391,8 @@ async def test_a_post_writes_no_more_rows_for_more_subscribers(
     broker: Cluster, client: Client, connect: Connect, stream: str, name: str
 ) -> None:
     readers = [await connect() for _ in range(20)]
-    with counted_writes(broker):
+    shard = (await client.create(stream))["shard"]
+    with counted_writes(broker, shard):
         alone = await rows_written_by_posts(broker, client, stream)
         labels = []
         for number, reader in enumerate(readers):
@@ -404,21 +405,29 @@ async def test_a_post_writes_no_more_rows_for_more_subscribers(
 
 
 @contextmanager
-def counted_writes(broker: Cluster) -> Iterator[None]:
-    """Meanwhile the table `written` gets a row for each row that is written to queues or messages."""
+def counted_writes(broker: Cluster, shard: int) -> Iterator[None]:
+    """Meanwhile the table `written` gets a row for each row that is written about a queue or its messages."""
     broker.query("CREATE TABLE written (relation text)")
     broker.query(
-        "CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql AS"
-        " 'BEGIN INSERT INTO written VALUES (TG_TABLE_NAME); RETURN NULL; END'"
+        "CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " INSERT INTO written SELECT TG_TABLE_NAME WHERE TG_ARGV[0] = to_jsonb(coalesce(NEW, OLD)) ->> TG_ARGV[1];"
+        " RETURN NULL; END $$"
     )
-    for table in ("queues_queue", "delivery_message", "delivery_freesequences", "delivery_pendingnotice"):
+    for table, column in (
+        ("queues_queue", "id"),
+        ("delivery_message", "queue_id"),
+        ("delivery_freesequences", "queue_id"),
+        ("delivery_pendingnotice", "queue_id"),
+    ):
         broker.query(
             f"CREATE TRIGGER note_write AFTER INSERT OR UPDATE OR DELETE ON {table}"
-            " FOR EACH ROW EXECUTE FUNCTION note_write()"
+            f" FOR EACH ROW EXECUTE FUNCTION note_write('{shard}', '{column}')"
         )
-    yield
-    broker.query("DROP FUNCTION note_write CASCADE")
-    broker.query("DROP TABLE written")
+    try:
+        yield
+    finally:
+        broker.query("DROP FUNCTION note_write CASCADE")
+        broker.query("DROP TABLE written")
 
 
 async def rows_written_by_posts(broker: Cluster, client: Client, stream: str) -> list[Any]:

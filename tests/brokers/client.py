@@ -76,7 +76,7 @@ class Client:
             return waiting.result()
         waiting.cancel()
         end = f"closed: {self.socket.close_code}" if self._reader.done() else "open"
-        raise AssertionError(f"no frame came with label {label}; the socket is {end}; others: {self.unread()}")
+        raise AssertionError(f"no frame came with label {label}; the socket is {end}; others: {self.unread()[:10]}")
 
     async def expect(self, label: int | None, **fields: Any) -> Fields:
         """The next frame with this label, which must have these fields."""

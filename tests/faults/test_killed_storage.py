@@ -28,7 +28,11 @@ def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 async def client(cluster: Cluster, connect_when_available: Connect) -> Client:
-    return await connect_when_available(cluster.node)
+    """A client of a node that has recovered from the last test."""
+    client = await connect_when_available(cluster.node)
+    await client.ask_until_available("post", "ready?", message="yes", notify=["sync"])
+    await client.ask_until_available("pop", "ready?")
+    return client
 
 
 def kill_and_start_again(storage: Storage) -> None:
