@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from clients.statements import statement as client_statement
-from delivery.close_codes import NODE_IS_DRAINING
+from delivery.close_codes import ID_IN_USE, NODE_IS_DRAINING
 from delivery.database import fetch_rows
 from delivery.directory import Directory
 from delivery.engine import Engine
@@ -64,6 +64,7 @@ class Node:
             arrived=self._arrived,
         )
         self._last_beat = time.monotonic()
+        self._owed_goodbyes: set[int] = set()  # sessions that ended while the storage was gone
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
         return [
@@ -141,12 +142,22 @@ class Node:
             await connection.execute(client_statement(name), parameters | {"node": self.id})
 
         def let_go(_: object = None) -> None:
-            self.on_desk_soon(work)
+            self.desk.submit(Job(work, _no_answer, lambda _: self.owe_goodbye(session.session_id)))
 
         if session.streams:  # what it acknowledged last is to be written in its name
             self.streams.submit(Job(_nothing, let_go, let_go))
         else:
             let_go()
+
+    def owe_goodbye(self, session_id: int) -> None:
+        """The storage could not be told that a session is over: tell it when it is back."""
+        self._owed_goodbyes.add(session_id)
+
+    async def _say_goodbyes(self, connection: AsyncConnection[Any]) -> None:
+        owed = set(self._owed_goodbyes)
+        parameters = {"session": list(owed - self.sessions.keys()), "node": self.id}
+        await connection.execute(client_statement("give_up_sessions"), parameters)
+        self._owed_goodbyes -= owed
 
     # the desk
 
@@ -224,14 +235,19 @@ class Node:
         return {queue_id: len(sessions) for queue_id, sessions in readers.items()}
 
     async def _reclaim_sessions(self, connection: AsyncConnection[Any]) -> None:
-        """The others may have taken this node for dead; its sessions are still here."""
+        """The others may have taken this node for dead; its sessions are still here, unless they went on elsewhere."""
         parameters = {"node": self.id, "session": list(self.sessions)}
-        await connection.execute(client_statement("reclaim_sessions"), parameters)
+        cursor = await connection.execute(client_statement("reclaim_sessions"), parameters)
+        kept = {session_id for (session_id,) in await cursor.fetchall()}
+        for session_id in self.sessions.keys() - kept:
+            self.sessions[session_id].kick(ID_IN_USE, "This client is served by another node now.")
 
     async def _poll(self) -> None:
         """Whatever a hint should have said and did not."""
         for lane in (self.engine.posts, self.engine.turns, self.streams):
             lane.probe()
+        if self._owed_goodbyes:
+            await on_desk(self.desk, self._say_goodbyes)
         if self.notices.left_behind:
             await on_desk(self.desk, self.notices.leave)
         await on_desk(self.desk, self.directory.refresh)

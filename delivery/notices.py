@@ -70,7 +70,7 @@ class Notices:
 
     async def leave(self, connection: AsyncConnection[Any]) -> None:
         """Write down the notices for posters that left, for the node where they are now."""
-        leaving, self.left_behind = self.left_behind, []
+        leaving = list(self.left_behind)
         notices = [notice for _, notice in leaving]
         columns = {
             "session_id": BigintColumn([session_id for session_id, _ in leaving]),
@@ -83,6 +83,7 @@ class Notices:
             "reply": ByteaColumn([notice.reply for notice in notices]),
         }
         await connection.execute(statement("leave_notices"), columns)
+        del self.left_behind[: len(leaving)]  # not before: the storage may have gone
 
     async def take(self, connection: AsyncConnection[Any]) -> None:
         """Hand out the notices that other nodes and the reaper left for sessions of this node."""

@@ -1,6 +1,6 @@
 """Registering a client: one live session for each name in the whole cluster, taking up what the last one left."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -29,15 +29,26 @@ class Registration:
 
 
 async def register(
-    connection: AsyncConnection[Any], *, session_id: int, principal: Principal, name: str, persistent: bool
+    connection: AsyncConnection[Any],
+    *,
+    session_id: int,
+    principal: Principal,
+    name: str,
+    persistent: bool,
+    reads: Iterable[Wish],
 ) -> Registration:
-    """Bind a session to a client. Everything happens in one transaction, guarded by a unique index."""
+    """Bind a session to a client. Everything happens in one transaction, guarded by a unique index.
+
+    `reads`: the subscriptions that the session has already.
+    """
     async with connection.transaction():
         definition = {"name": name, "persistent": persistent}
         [client] = await fetch_rows(connection, client_statement("define_client"), definition)
         _check_may_register(client, principal, name, persistent)
         await _take_over(connection, client.id, session_id)
         await connection.execute(client_statement("bind_session"), {"client": client.id, "session": session_id})
+        for wish in reads:
+            await save_subscription(connection, client.id, wish)
         subscriptions = await fetch_rows(connection, client_statement("load_subscriptions"), {"client": client.id})
         held = await fetch_rows(connection, statement("held_messages"), {"holder": session_id})
         record = await fetch_rows(connection, statement("client_record"), {"client": client.id})
@@ -71,6 +82,21 @@ async def _take_over(connection: AsyncConnection[Any], client_id: int, session_i
             raise WillowError(Code.PERMISSION_DENIED, earlier.node, reason)
         await connection.execute(statement("hand_claims_over"), {"from": earlier.id, "to": session_id})
         await connection.execute(client_statement("end_sessions"), {"session": [earlier.id]})
+
+
+async def save_subscription(connection: AsyncConnection[Any], client_id: int, wish: Wish) -> None:
+    """Keep a subscription for when the client comes back."""
+    parameters = {
+        "client": client_id,
+        "label": wish.label,
+        "name": wish.name,
+        "tags": list(wish.tags),
+        "match": wish.match,
+        "in_flight": wish.in_flight,
+        "work_timeout": wish.work_timeout,
+        "sync": wish.sync,
+    }
+    await connection.execute(client_statement("save_subscription"), parameters)
 
 
 def _wish(row: Any) -> Wish:

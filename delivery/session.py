@@ -238,10 +238,11 @@ class Session:
                     holder=self.session_id,
                     client=self.client_name,
                     reason=Reason.DISCONNECTED.value,
-                    answer=_nobody_is_there,
+                    answer=self._given_back,
                 )
             )
 
-
-def _nobody_is_there(error: WillowError | None) -> None:
-    """The client has gone; a claim that could not be given back runs out and is found by the reaper."""
+    def _given_back(self, error: WillowError | None) -> None:
+        """Whatever else may be wrong, the claim has ended otherwise; but a storage that is gone still knows it."""
+        if error is not None and error.code == Code.UNAVAILABLE:
+            self.node.owe_goodbye(self.session_id)

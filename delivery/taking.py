@@ -16,6 +16,7 @@ from delivery.waiting import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
 
 QUEUES_OWN_TIMEOUT = -1.0
 LOWEST_RANK = -(2**40)  # below every priority's
+HIGHEST_RANK = 1  # above every priority's
 LOOK_FURTHER = 1000  # messages of each queue behind those that others are just taking
 FLOOR_SECONDS = 0.05  # how long a floor is trusted before somebody looks below it again
 
@@ -29,8 +30,11 @@ class Floors:
 
     def __init__(self) -> None:
         self._floors: dict[int, tuple[int, int, float]] = {}
+        self._came_in: dict[int, int] = {}  # of queues that are being read: the most urgent rank since that began
 
     def get(self, queue_id: int) -> tuple[int, int] | None:
+        """Where a claim that begins now may start to look."""
+        self._came_in[queue_id] = HIGHEST_RANK
         floor = self._floors.get(queue_id)
         if floor is None:
             return None
@@ -41,14 +45,21 @@ class Floors:
         return rank, index
 
     def raise_to(self, queue_id: int, rank: int, index: int) -> None:
+        """A claim has ended here. It may not have seen what came in meanwhile."""
+        if self._came_in.pop(queue_id, HIGHEST_RANK) < rank:
+            self._floors.pop(queue_id, None)
+            return
         _, _, until = self._floors.get(queue_id, (0, 0, time.monotonic() + FLOOR_SECONDS))
         self._floors[queue_id] = (rank, index, until)
 
     def forget(self, queue_id: int) -> None:
-        self._floors.pop(queue_id, None)
+        """Something came back, at whatever place."""
+        self.lower_to(queue_id, LOWEST_RANK)
 
     def lower_to(self, queue_id: int, rank: int) -> None:
-        """Something more urgent than the floor came in."""
+        """Something came in that may be more urgent than the floor."""
+        if rank < self._came_in.get(queue_id, LOWEST_RANK):
+            self._came_in[queue_id] = rank
         floor = self._floors.get(queue_id)
         if floor is not None and rank < floor[0]:
             del self._floors[queue_id]

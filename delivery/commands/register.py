@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from delivery.client_records import record_rows
-from delivery.commands.subscribe import keep_subscription
 from delivery.directory import matches
 from delivery.lanes import Job
 from delivery.protocol.errors import Code, WillowError
@@ -35,6 +34,7 @@ def register(session: "Session", command: Register) -> None:
             principal=session.principal,
             name=command.name,
             persistent=command.persistent,
+            reads=[subscription.wish for subscription in session.subscriptions.values()],
         )
 
     def done(registration: Registration) -> None:
@@ -60,8 +60,6 @@ def _take_up(session: "Session", label: int | None, registration: Registration) 
         _is_over(session)
         return
     session.restored = True
-    for subscription in session.subscriptions.values():
-        keep_subscription(session, subscription.wish)
     wishes = [wish for wish in registration.wishes if wish.label not in session.subscriptions]
     for wish in wishes:
         session.subscriptions[wish.label] = Subscription(session, wish)

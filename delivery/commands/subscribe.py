@@ -13,6 +13,7 @@ from delivery.lanes import Job
 from delivery.positions import StartPosition, open_position
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import QueueIdentity, Subscribe, Subscribed, Unsubscribe
+from delivery.registration import save_subscription
 from delivery.subscriptions import Subscription, Wish, stream_refusal
 from queues.definitions import QueueRecord, tag_set
 
@@ -45,7 +46,7 @@ def subscribe(session: "Session", command: Subscribe) -> None:
     session.subscriptions[wish.label] = subscription
 
     def found(queues: list[QueueRecord]) -> None:
-        _open_positions(session, wish, queues, opened, failed)
+        _write_down(session, wish, queues, opened, failed)
 
     def opened(positions: Positions) -> None:
         if not subscription.ended and not session.closed:
@@ -59,22 +60,25 @@ def subscribe(session: "Session", command: Subscribe) -> None:
     session.posts.then(wish.name, lambda: directory.resolve(wish.name, tags, wish.match, found, failed))
 
 
-def _open_positions(
+def _write_down(
     session: "Session", wish: Wish, queues: list[QueueRecord], opened: Callable[[Positions], None], failed: Failed
 ) -> None:
-    """Fix where the client begins before it is told that it is subscribed: nothing posted after that is missed."""
+    """Of a registered client, before it is told that it is subscribed: that it is, and where it begins with streams.
+
+    So nothing that is posted after that is missed, whatever happens to this node.
+    """
     streams = [queue for queue in queues if queue.is_stream]
     refusal = next(filter(None, (stream_refusal(session, stream) for stream in streams)), None)
     if refusal is not None:
         failed(refusal)
         return
-    if not streams:
+    if session.registered is None:
         opened({})
         return
-    assert session.registered is not None
     client_id = session.registered.id
 
     async def work(connection: AsyncConnection[Any]) -> Positions:
+        await save_subscription(connection, client_id, wish)
         found = {stream.id: await open_position(connection, client_id, stream.id, wish.start) for stream in streams}
         return {queue_id: position for queue_id, position in found.items() if position is not None}
 
@@ -87,28 +91,6 @@ def _begin(session: "Session", subscription: Subscription, positions: Positions)
     identities = tuple(QueueIdentity(queue.name, queue.tags, queue.id) for queue in queues)
     session.send(Subscribed(wish.label, identities))
     subscription.start(queues, positions)
-    if session.registered is not None:
-        keep_subscription(session, wish)
-
-
-def keep_subscription(session: "Session", wish: Wish) -> None:
-    """Write the subscription down, for when the client comes back."""
-    assert session.registered is not None
-    parameters = {
-        "client": session.registered.id,
-        "label": wish.label,
-        "name": wish.name,
-        "tags": list(wish.tags),
-        "match": wish.match,
-        "in_flight": wish.in_flight,
-        "work_timeout": wish.work_timeout,
-        "sync": wish.sync,
-    }
-
-    async def save(connection: AsyncConnection[Any]) -> None:
-        await connection.execute(client_statement("save_subscription"), parameters)
-
-    session.node.on_desk_soon(save)
 
 
 def unsubscribe(session: "Session", command: Unsubscribe) -> None:

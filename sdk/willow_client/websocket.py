@@ -88,6 +88,7 @@ class WebSocket(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         if self._watch is not None:
             self._watch.cancel()
+        self._protocol.receive_eof()  # now it knows the close code
         self._settle_opening()
         if not self.closed.done():
             self.closed.set_result(self._protocol.close_code)

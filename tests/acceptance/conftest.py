@@ -1,5 +1,25 @@
 """See tests/brokers/fixtures.py."""
 
-from tests.brokers.fixtures import broker, client, connect, name, other, queue, start_cluster, three_nodes
+from tests.brokers.fixtures import (
+    broker,
+    client,
+    connect,
+    connect_when_available,
+    name,
+    other,
+    queue,
+    start_cluster,
+    three_nodes,
+)
 
-__all__ = ["broker", "client", "connect", "name", "other", "queue", "start_cluster", "three_nodes"]
+__all__ = [
+    "broker",
+    "client",
+    "connect",
+    "connect_when_available",
+    "name",
+    "other",
+    "queue",
+    "start_cluster",
+    "three_nodes",
+]

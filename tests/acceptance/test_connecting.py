@@ -16,9 +16,8 @@ U64_MAX = 2**64 - 1
 async def test_the_broker_greets_with_an_id_of_its_own_for_each_client(
     broker: Cluster, client: Client, other: Client
 ) -> None:
-    hello = json.loads(client.received[0])
-    assert hello.keys() == {"type", "id", "node", "version"}
-    assert (hello["type"], hello["node"]) == ("hello", broker.node.name)
+    assert client.greeting.keys() == {"type", "id", "node", "version"}
+    assert (client.greeting["type"], client.greeting["node"]) == ("hello", broker.node.name)
     assert len(client.id) >= 20
     assert client.id != other.id
 

@@ -146,7 +146,8 @@ async def test_subscriptions_that_began_before_registering_are_kept_too(
 ) -> None:
     reader = await connect()
     await reader.subscribe(queue, label=LABEL)
-    await reader.register(name)
+    record = await reader.register(name)
+    assert [read["name"] for read in record["subscribed_to"]] == [queue]
     await reader.close()
     back = await connect()
     await back.register_when_free(name)

@@ -29,6 +29,7 @@ class Client:
         self._labels = itertools.count(1)
         self._frames: defaultdict[int | None, asyncio.Queue[Fields]] = defaultdict(asyncio.Queue)
         self._reader = asyncio.create_task(self._read())
+        self.greeting: Fields = {}  # `hello`, or the error that came in its place
         self.id = ""
         self.node = ""
 
@@ -41,11 +42,10 @@ class Client:
         except ConnectionClosed:
             pass
 
-    async def greeted(self) -> Fields:
-        """The first frame, which has no label: `hello`, or the error that comes in its place."""
-        hello = await self.next(None)
-        self.id, self.node = hello.get("id", ""), hello.get("node", "")
-        return hello
+    async def greeted(self) -> None:
+        """Wait for the first frame, which has no label."""
+        self.greeting = await self.next(None)
+        self.id, self.node = self.greeting.get("id", ""), self.greeting.get("node", "")
 
     async def close(self) -> None:
         await self.socket.close()

@@ -89,10 +89,10 @@ class Node(WillowProcess):
         return f"http://127.0.0.1:{self.port}"
 
     def wait_until_ready(self) -> None:
-        ready = wait_until(lambda: self._accepts_connections() or not self.runs, PATIENCE)
+        ready = wait_until(lambda: self.accepts_connections() or not self.runs, PATIENCE)
         assert ready and self.runs, f"{self.name} did not start:\n{self.log.read_text()}"
 
-    def _accepts_connections(self) -> bool:
+    def accepts_connections(self) -> bool:
         try:
             socket.create_connection(("127.0.0.1", self.port)).close()
         except ConnectionRefusedError:

@@ -61,4 +61,4 @@ def query(url: str, statement: LiteralString, *parameters: Any) -> list[Any]:
     """The rows that a statement gives, committed before they are returned."""
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement, parameters)
-        return cursor.fetchall() if cursor.description else []
+        return cursor.fetchall() if cursor.description is not None else []

@@ -1,5 +1,6 @@
 """Fixtures of the suites that talk to real brokers. Their conftest.py files import them from here."""
 
+import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -9,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.brokers.client import Client, connected
-from tests.brokers.cluster import Cluster, Node, running_cluster
+from tests.brokers.client import LOOK_SECONDS, Client, connected
+from tests.brokers.cluster import PATIENCE, Cluster, Node, running_cluster
 from tests.brokers.databases import Databases
 from willow_site.embedded.valkey import throwaway_valkey
 
@@ -59,6 +60,19 @@ async def connect(request: pytest.FixtureRequest) -> AsyncIterator[Connect]:
             return await connections.enter_async_context(connected(url, **how))
 
         yield connect
+
+
+@pytest.fixture
+def connect_when_available(connect: Connect) -> Connect:
+    """Connects as soon as the node has found its storage again; with an id, as soon as that is free."""
+
+    async def connect_when_available(node: Node, **how: Any) -> Client:
+        async with asyncio.timeout(PATIENCE):
+            while not (client := await connect(node, **how)).id:
+                await asyncio.sleep(LOOK_SECONDS)
+        return client
+
+    return connect_when_available
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 
 from tests.brokers.client import Client
 from tests.brokers.cluster import Cluster
-from tests.brokers.fixtures import Connect, StartCluster, broker, connect, queue, start_cluster, three_nodes
+from tests.brokers.fixtures import Connect, StartCluster, broker, connect, name, queue, start_cluster
 
-__all__ = ["broker", "connect", "queue", "start_cluster", "three_nodes"]
+__all__ = ["broker", "connect", "name", "queue", "start_cluster"]
 
 POSTERS = 20
 
