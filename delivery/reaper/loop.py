@@ -19,6 +19,7 @@ from delivery.statements import statement
 
 logger = logging.getLogger(__name__)
 
+RECORD_SECONDS = 5.0  # how often a duty that found nothing to do is written down all the same
 ONE_ACTIVE_REAPER = 7_719_455_669  # the advisory lock's number: "willow" on a telephone's keys, and 69
 
 DUTIES = (
@@ -43,6 +44,7 @@ DUTIES = (
 class Reaper:
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
+        self._record_due: dict[str, float] = {}
         self.hints = Hints(node_id=0, listener=None)
 
     async def run(self) -> None:
@@ -102,7 +104,9 @@ class Reaper:
                 raise
             logger.error("Duty %s failed: %s", duty.name, failure)
             error = str(failure)
-        await self._record(tools, duty, time.monotonic() - started, handled, error)
+        if handled or error or started >= self._record_due.get(duty.name, 0.0):
+            self._record_due[duty.name] = started + RECORD_SECONDS
+            await self._record(tools, duty, time.monotonic() - started, handled, error)
 
     async def _record(self, tools: Tools, duty: Duty, seconds: float, handled: int, error: str) -> None:
         parameters = {"duty": duty.name, "seconds": seconds, "handled": handled, "error": error}
