@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.figures import Figure
+from benchmarks.peers.comparison import compare
 from benchmarks.profiling import Profile
 from benchmarks.scale import FULL, QUICK, Scale
 from benchmarks.scenarios import SCENARIOS
@@ -18,7 +19,10 @@ def main(arguments: list[str]) -> int:
     scale = QUICK if options.quick else FULL
     if options.runs:
         scale = dataclasses.replace(scale, runs=options.runs)
-    figures = _run_scenarios(options.only, scale, profiled=options.profile)
+    if options.what == "peers":
+        figures = compare(scale)
+    else:
+        figures = _run_scenarios(options.only, scale, profiled=options.profile)
     report.write_json(figures, options.json or report.default_file(options.what))
     return 1 if any(figure.passed is False for figure in figures) else 0
 

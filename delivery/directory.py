@@ -1,6 +1,7 @@
 """The queues that this node knows, by name and by number, and how unknown ones come to be."""
 
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ logger = logging.getLogger(__name__)
 Found = Callable[[list[QueueRecord]], None]
 Failed = Callable[[WillowError], None]
 
-CHANGES_SECONDS = 10  # how far back a refresh looks: further than any statement that defines a queue can take
+OVERLAP_SECONDS = 10  # between what two refreshes look at: more than any statement that defines a queue can take
 DEFINE_TRIES = 5
 
 
@@ -45,6 +46,7 @@ class Directory:
         self._by_id: dict[int, QueueRecord] = {}
         self._by_name: dict[str, dict[tuple[str, ...], QueueRecord]] = {}  # only names that were read whole
         self._under_way: dict[str, list[Callable[[], None]]] = {}  # what waits for a job about a name
+        self._refreshed_at = time.monotonic()
 
     def by_id(self, queue_id: int) -> QueueRecord | None:
         return self._by_id.get(queue_id)
@@ -178,12 +180,14 @@ class Directory:
             self.forget(queue_id)
 
     async def refresh(self, connection: AsyncConnection[Any]) -> None:
-        """Learn what other nodes and operators defined or changed lately."""
+        """Learn what other nodes and operators defined or changed since the last refresh, however long ago that is."""
+        now = time.monotonic()
         async with connection.cursor(row_factory=dict_row) as cursor:
-            await cursor.execute(statement("changed"), {"seconds": CHANGES_SECONDS})
+            await cursor.execute(statement("changed"), {"seconds": now - self._refreshed_at + OVERLAP_SECONDS})
             for row in await cursor.fetchall():
                 if row["name"] in self._by_name or row["id"] in self._by_id:
                     self._learn(record_of(row))
+        self._refreshed_at = now
 
 
 def matches(queue_tags: Iterable[str], wanted: frozenset[str], match: Match) -> bool:

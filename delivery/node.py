@@ -219,7 +219,7 @@ class Node:
             "draining": self.draining,
             "readers": Jsonb(self._readers()),
         }
-        if await self._one_row("beat", parameters) is None:
+        if await self._one_row("beat", parameters) is None and not self.leaving:
             logger.error("This node's row is gone from the database; its clients must connect again.")
         silent = time.monotonic() - self._last_beat
         self._last_beat = time.monotonic()
@@ -271,7 +271,7 @@ class Node:
         """Hand out nothing more and let running work end; what clients still hold they may finish elsewhere."""
         self.draining = True
         self.engine.waiters.paused = True
-        while any(session.under_way or session.claims for session in self.sessions.values()):
+        while any(session.is_at_work for session in self.sessions.values()):
             await asyncio.sleep(DRAIN_LOOK_SECONDS)
 
     async def leave_cluster(self) -> None:

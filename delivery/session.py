@@ -80,6 +80,11 @@ class Session:
     def client_name(self) -> str | None:
         return self.registered.name if self.registered else self.principal.client_name
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether commands are under way, or messages are with the client."""
+        return bool(self.under_way or self.claims) or any(reader.is_with_client for reader in self.streams.values())
+
     def reads(self) -> set[int]:
         """The queues whose messages this session waits for or holds."""
         waited_for = {queue.id for demand in self.demands for queue in demand.queues}

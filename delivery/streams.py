@@ -168,6 +168,11 @@ class StreamReader:
         return max(self.cursor, self._sent_before)
 
     @property
+    def is_with_client(self) -> bool:
+        """Whether the client has messages that it has not acknowledged yet."""
+        return bool(self._outstanding)
+
+    @property
     def _work_timeout(self) -> float:
         return self._wish.work_timeout or self._queue.settings.heartbeat_timeout
 

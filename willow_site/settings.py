@@ -134,6 +134,7 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"without_traceback": {"()": "willow_site.log_filters.WithoutTraceback"}},
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": WILLOW.log_level.upper()},
@@ -142,5 +143,7 @@ LOGGING = {
         # Daphne logs each frame and Twisted each endpoint: only of use when debugging the server itself.
         "daphne": {"level": "WARNING"},
         "twisted": {"level": "WARNING"},
+        # It reports a Redis that is gone in full, every second; delivery goes on without.
+        "channels_redis.pubsub": {"filters": ["without_traceback"]},
     },
 }

@@ -16,7 +16,10 @@ from willow_site.processes import wait_until
 def unpolled(start_cluster: StartCluster) -> Iterator[Cluster]:
     """Two nodes that hear of each other over Redis or not at all: the slow poll behind it is turned off."""
     settings = {"WILLOW_POLL_SECONDS": "3600", "WILLOW_NODE_LAPSE": "3600"}
-    with throwaway_valkey() as redis_url, start_cluster(nodes=2, REDIS_URL=redis_url, **settings) as cluster:
+    with (
+        throwaway_valkey() as redis_url,
+        start_cluster(nodes=2, reaper=True, REDIS_URL=redis_url, **settings) as cluster,
+    ):
         yield cluster
 
 
@@ -87,6 +90,13 @@ async def test_a_message_that_failed_on_one_node_is_taken_on_another(here: Clien
     label = await there.begin_waiting("fetch", queue, block_timeout=60)
     await here.fail(message)
     await there.finish(await there.expect(label, type="message", attempt=2))
+
+
+async def test_a_message_that_timed_out_comes_again_and_takes_one_place(here: Client, queue: str) -> None:
+    await here.create(queue, heartbeat_timeout=0.1, retry_delay=0, retry_limit=10)
+    label = await here.subscribe(queue, in_flight=2)
+    await here.post(queue, "slow")
+    assert [message["attempt"] for message in await here.messages(label, 5)] == [1, 2, 3, 4, 5]
 
 
 # new queues

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from tests.brokers.client import Client, claim
-from tests.brokers.cluster import Cluster
 from tests.brokers.fixtures import Connect
 
 ONE_READER = ["all", "strict", "combined"]  # over all their queues; `any` has a reader for each
@@ -69,19 +68,6 @@ async def test_a_claim_that_timed_out_makes_room_for_the_next(client: Client, qu
     await client.create(queue, retry_limit=1)
     await client.post_all(queue, ["1", "2"])
     label = await client.subscribe(queue, in_flight=1, work_timeout=0.2)
-    assert bodies(await client.messages(label, 2)) == ["1", "2"]
-
-
-async def test_a_message_that_timed_out_and_came_again_takes_one_place(
-    broker: Cluster, client: Client, queue: str
-) -> None:
-    await client.create(queue, heartbeat_timeout=0.2, retry_limit=3, retry_delay=0)
-    await client.post(queue, "slow")
-    label = await client.subscribe(queue, in_flight=2)
-    assert [message["attempt"] for message in await client.messages(label, 3)] == [1, 2, 3]
-    await client.fetch(f"{queue}.dead", block_timeout=60)
-    broker.query("UPDATE queues_queue SET heartbeat_timeout = 300 WHERE name = %s", queue)
-    await client.post_all(queue, ["1", "2"])
     assert bodies(await client.messages(label, 2)) == ["1", "2"]
 
 

@@ -22,10 +22,11 @@ def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
 def draining(cluster: Cluster) -> Iterator[Node]:
     """The node that a test sends SIGTERM to. It is started again for the next one."""
     node = cluster.nodes[0]
+    if not node.runs:
+        node.start()
+        node.wait_until_ready()
     yield node
     node.kill()
-    node.start()
-    node.wait_until_ready()
 
 
 async def begin_draining(node: Node, client: Client) -> None:

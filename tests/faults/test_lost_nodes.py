@@ -20,9 +20,9 @@ def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def doomed(cluster: Cluster) -> Iterator[Node]:
-    yield cluster.nodes[0]
+def doomed(cluster: Cluster) -> Node:
     start_again(cluster.nodes[0])
+    return cluster.nodes[0]
 
 
 def start_again(node: Node) -> None:

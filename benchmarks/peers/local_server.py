@@ -1,0 +1,45 @@
+"""Servers of peers that are started as a plain program, where they are installed."""
+
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from willow_site.processes import ends_with_parent, wait_until
+
+START_SECONDS = 30
+
+
+def not_on_path(program: str) -> str | None:
+    return None if shutil.which(program) else f"{program} is not on the PATH"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(command: Sequence[str], port: int, environ: Mapping[str, str] | None = None) -> Iterator[None]:
+    """The program runs and listens on the port."""
+    with subprocess.Popen(
+        command,
+        env=environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=ends_with_parent(signal.SIGTERM),
+    ) as process:
+        try:
+            if not wait_until(lambda: _listens(port), START_SECONDS):
+                raise RuntimeError(f"{command[0]} did not start.")
+            yield
+        finally:
+            process.terminate()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,14 @@
+"""How lines of other packages are shortened before they are logged."""
+
+import logging
+
+
+class WithoutTraceback(logging.Filter):
+    """For failures that are foreseen here, though not where they are logged: the sentence is enough."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info:
+            record.msg = f"{record.getMessage()}: {record.exc_info[1]}"
+            record.args = None
+            record.exc_info = None
+        return True
