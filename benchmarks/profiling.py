@@ -71,7 +71,7 @@ class Profile:
 
 def _start_watcher(pid: int, samples: Path) -> subprocess.Popen[bytes]:
     # Non-blocking: it would otherwise stop the broker for each sample.
-    command = [str(Path(sys.executable).with_name("py-spy")), "record", "--nonblocking", "--pid", str(pid)]
+    command = [str(Path(sys.executable).with_name("py-spy")), "record", "--nonblocking", "--gil", "--pid", str(pid)]
     command += ["--rate", str(SAMPLES_PER_SECOND), "--format", "raw", "--output", str(samples)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -21,7 +21,8 @@ PLANNER = {
 }
 CONNECT_TIMEOUT = 5  # seconds
 STATEMENT_TIMEOUT = 30_000  # milliseconds
-CONNECTION_GONE = frozenset({"08", "53", "57"})  # connection, resources, an operator's intervention
+CONNECTION_GONE = ("08", "57P")  # connection exceptions, and an operator's shutdown
+OUT_OF_RESOURCES = ("53", "57014")  # no room, no memory; a statement that took too long
 LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
 
 
@@ -57,7 +58,12 @@ async def fetch_rows(connection: AsyncConnection[Any], query: LiteralString, val
 
 def is_lost(error: psycopg.Error, connection: AsyncConnection[Any]) -> bool:
     """Whether the connection is gone, as opposed to one statement that PostgreSQL refused."""
-    return connection.closed or connection.broken or (error.sqlstate or "08")[:2] in CONNECTION_GONE
+    return connection.closed or connection.broken or (error.sqlstate or "08").startswith(CONNECTION_GONE)
+
+
+def is_out_of_resources(error: psycopg.Error) -> bool:
+    """Whether the storage is at its limits: no part of a batch would fare better."""
+    return (error.sqlstate or "").startswith(OUT_OF_RESOURCES)
 
 
 def is_worth_another_try(error: psycopg.Error) -> bool:

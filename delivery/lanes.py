@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import psycopg
 from psycopg import AsyncConnection
 
-from delivery.database import connect, in_doubt, is_lost, is_worth_another_try, unavailable
+from delivery.database import connect, in_doubt, is_lost, is_out_of_resources, is_worth_another_try, unavailable
 from delivery.protocol.errors import Code, WillowError
 
 logger = logging.getLogger(__name__)
@@ -122,6 +122,9 @@ class Lane:
             logger.warning("%s: lost the database: %s", self.name, error)
             await connection.close()
             self._fail(batch, in_doubt())
+        elif is_out_of_resources(error):
+            logger.error("%s: PostgreSQL is at its limits: %s", self.name, error)
+            self._fail(batch, unavailable())
         elif is_worth_another_try(error):
             await self._attempt(connection, run, batch)
         elif len(batch) == 1:

@@ -6,6 +6,7 @@ from types import ModuleType
 from benchmarks.figures import Figure
 from benchmarks.load_process import LoadProcess
 from benchmarks.peers import beanstalkd, nats_jetstream, pgmq, rabbitmq, skip_locked, valkey_streams, willow
+from benchmarks.peers.local_server import NotRunError
 from benchmarks.peers.workload import lay_out, posts_per_second, takes_per_second
 from benchmarks.scale import Scale
 
@@ -23,10 +24,11 @@ def compare(scale: Scale) -> list[Figure]:
         f"{'messages/s, 8 clients':26} {'post':>9} {'in 100s':>9} {'take+finish':>12} {'in 100s':>9}  after an answer"
     )
     for peer in PEERS:
-        if missing := peer.missing():
-            print(f"{peer.NAME:26} not run: {missing}")
+        try:
+            found = _measure(peer, scale)
+        except NotRunError as reason:
+            print(f"{peer.NAME:26} not run: {reason}", flush=True)
             continue
-        found = _measure(peer, scale)
         post, post_groups, take, take_groups = (f"{figure.value:,.0f}" for figure in found)
         print(f"{peer.NAME:26} {post:>9} {post_groups:>9} {take:>12} {take_groups:>9}  {peer.DURABILITY}", flush=True)
         figures += found
@@ -35,6 +37,8 @@ def compare(scale: Scale) -> list[Figure]:
 
 def _measure(peer: ModuleType, scale: Scale) -> list[Figure]:
     """A peer alone on the machine; its own runs one after the other, since only one server may run at a time."""
+    if missing := peer.missing():
+        raise NotRunError(missing)
     with LoadProcess() as load, peer.serving() as address:
 
         def posts(group: int) -> float:

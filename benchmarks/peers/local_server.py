@@ -12,6 +12,10 @@ from willow_site.processes import ends_with_parent, wait_until
 START_SECONDS = 30
 
 
+class NotRunError(Exception):
+    """The peer cannot take part; the message says why."""
+
+
 def not_on_path(program: str) -> str | None:
     return None if shutil.which(program) else f"{program} is not on the PATH"
 
@@ -34,7 +38,7 @@ def running(command: Sequence[str], port: int, environ: Mapping[str, str] | None
     ) as process:
         try:
             if not wait_until(lambda: _listens(port), START_SECONDS):
-                raise RuntimeError(f"{command[0]} did not start.")
+                raise NotRunError(f"{command[0]} did not listen within {START_SECONDS} seconds")
             yield
         finally:
             process.terminate()

@@ -98,6 +98,20 @@ async def test_with_hold_a_client_comes_back_to_its_claims(client: Client, conne
     await again.finish(message)
 
 
+async def test_the_time_of_claims_starts_again_when_their_client_comes_back(
+    broker: Cluster, client: Client, connect: Connect, queue: str
+) -> None:
+    """Its node may have died, and with it every way to keep them alive."""
+    holder = await connect(hold=30)
+    shard = (await client.post(queue, "m"))["shard"]
+    await holder.fetch(queue, work_timeout=1000)
+    broker.query("UPDATE delivery_message SET lease_until = now() + interval '60 s' WHERE queue_id = %s", shard)
+    await holder.close()
+    await connect(id=holder.id)
+    remaining = "SELECT extract(epoch FROM lease_until - now())::float FROM delivery_message WHERE queue_id = %s"
+    assert broker.query(remaining, shard)[0][0] == pytest.approx(1000, abs=30)
+
+
 async def test_a_client_that_came_back_without_hold_loses_its_claims_when_it_leaves(
     client: Client, connect: Connect, queue: str
 ) -> None:
