@@ -50,6 +50,7 @@ class RawQueue:
             "poster": BigintColumn([POSTER] * size),
             "label": BigintColumn([LABEL] * size),
             "notify": BigintColumn([SYNC] * size),
+            "work_timeout": Float8Column([None] * size),
             "node": NODE,
         }
 

@@ -22,9 +22,13 @@ from delivery.browsing import Page, journal_page, messages_page
 from delivery.client_records import subscribed_to
 from delivery.models import DutyRun, FreeSequences, PendingNotice
 from delivery.services import queue_delete
+from delivery.serving.admin import ServiceConfigAdmin, ServiceConfigVersionAdmin, ServiceWithWorkersAdmin, WorkerAdmin
 from queues.admin import QueueAdmin
 from queues.admin_bases import ReadOnlyAdmin
 from queues.models import Queue
+
+# Importing the pages of services registers them.
+__all__ = ["ServiceConfigAdmin", "ServiceConfigVersionAdmin", "ServiceWithWorkersAdmin", "WorkerAdmin"]
 
 
 @admin.register(Queue)

@@ -14,6 +14,7 @@ from delivery.posting import PostRequest, insert_copies
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
 from delivery.statements import statement
+from delivery.states import Reason
 from queues.definitions import (
     QueueRecord,
     dead_letter_name,
@@ -59,6 +60,22 @@ class FailRequest(Ending):
 @dataclass(slots=True, eq=False, kw_only=True)
 class KeepaliveRequest(Ending):
     pass
+
+
+def failing_claim(claim: Any, *, holder: int, client: str | None, reason: Reason) -> FailRequest:
+    """For a claim whose client is not there to hear of it; one that ended otherwise meanwhile needs no failing."""
+    return FailRequest(
+        queue_id=claim.queue_id,
+        sequence=claim.sequence,
+        index=claim.index,
+        holder=holder,
+        client=client,
+        reason=reason.value,
+        answer=_nobody_waits,
+    )
+
+
+def _nobody_waits(error: WillowError | None) -> None: ...
 
 
 class NobodyPosts:

@@ -1,10 +1,10 @@
 """The engine of one node: every change of a message's state goes through here, in batches.
 
-posts lane: post                      turns lane: finish, fail, keepalive, pop, claim, in this order
+posts lane: post          turns lane: finish, fail, keepalive, pop, claim, then the line of workers, in this order
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +17,8 @@ from delivery.lanes import Lane
 from delivery.notices import Notices
 from delivery.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
-from delivery.stages import FINISH, READY, SYNC, WRITE
+from delivery.serving.assignment import Assignment, WorkersHere
+from delivery.stages import FINISH, READY, REQUEST, SYNC, WRITE
 from delivery.statements import statement
 from delivery.taking import Floors, Taking
 from delivery.waiting import AcrossAttempt, ClaimAttempt, Demand, PopAttempt, Waiters
@@ -56,6 +57,8 @@ class Engine:
         desk: Lane,
         notices: Notices,
         arrived: Callable[[int, int], None],
+        workers: WorkersHere,
+        requests_given: Callable[[Iterable[int]], None],
     ) -> None:
         self._node_id = node_id
         self._node_name = node_name
@@ -67,6 +70,14 @@ class Engine:
         self._desk = desk
         taking = Taking(node_id=node_id, node_name=node_name, notices=notices, floors=self._floors)
         endings = Endings(node_id=node_id, node_name=node_name, notices=notices, became_ready=self._came_back)
+        self.assignment = Assignment(
+            node_id=node_id,
+            endings=endings,
+            notices=notices,
+            submit=lambda request: self.turns.submit(request),
+            workers=workers,
+            given_elsewhere=requests_given,
+        )
         size = settings.WILLOW.batch_size
         self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
         self.turns = Lane(
@@ -79,6 +90,7 @@ class Engine:
                 PopAttempt: taking.run_pops,
                 ClaimAttempt: taking.run_claims,
                 AcrossAttempt: taking.run_across,
+                **self.assignment.runners(),
             },
             batch_size=size,
         )
@@ -137,6 +149,8 @@ class Engine:
         """Fast pop: a pop waits, nothing is ahead of this message, and its poster did not ask to see it stored."""
         command, copy = request.command, request.copies[0]
         asked_to_store = request.notify & (WRITE | SYNC) and not request.notify & (READY | FINISH)
+        if request.notify & REQUEST:  # a frontend awaits a reply, and a pop gives none
+            return False
         if not request.is_plain or command.delay or asked_to_store or copy.queue.paused or copy.queue.is_stream:
             return False
         if self._posts_under_way[copy.queue.id]:

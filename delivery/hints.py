@@ -1,4 +1,4 @@
-"""Hints between the processes of a cluster: which queues got messages, which are new, and that notices wait.
+"""Hints between the processes of a cluster: which queues got messages, which are new, and what else waits for whom.
 
 They travel over the channel layer, which may drop them: everything that a hint says is found by the slow poll too.
 Without Redis hints reach nobody, and the poll does all the work.
@@ -17,6 +17,7 @@ from django.conf import settings
 logger = logging.getLogger(__name__)
 
 GROUP = "willow-nodes"
+OPERATOR = 0  # stands for the node where a hint comes from no node
 RETRY_SECONDS = 1.0
 POLLS_TO_BE_SURE = 1.5  # after so many poll intervals every node has looked for new queues
 
@@ -28,6 +29,11 @@ class Listener(Protocol):
 
     def notices_wait(self) -> None: ...
 
+    def requests_wait(self) -> None:
+        """Another node gave requests to workers of this one."""
+
+    def configs_changed(self) -> None: ...
+
     def queues_defined(self, known: Callable[[], None]) -> None:
         """Learn the new queues, then call back."""
 
@@ -38,8 +44,26 @@ class Hint:
 
     ready: Counter[int] = field(default_factory=Counter)  # messages by queue
     notices: bool = False
+    requests: set[int] = field(default_factory=set)  # nodes whose workers were given some
+    configs: bool = False  # an operator changed the configuration of services
     defined: list[int] = field(default_factory=list)  # queues that the others must know before they are used
     known: list[int] = field(default_factory=list)  # new queues of others that this node knows by now
+
+
+async def send_hint(layer: Any, node_id: int, hint: Hint) -> None:
+    await layer.group_send(
+        GROUP,
+        {
+            "type": "hint",
+            "node": node_id,
+            "ready": list(hint.ready.items()),
+            "notices": hint.notices,
+            "requests": list(hint.requests),
+            "configs": hint.configs,
+            "defined": hint.defined,
+            "known": hint.known,
+        },
+    )
 
 
 class Hints:
@@ -57,6 +81,10 @@ class Hints:
 
     def notices_left(self) -> None:
         self._next.notices = True
+        self._something.set()
+
+    def requests_given(self, nodes: Iterable[int]) -> None:
+        self._next.requests.update(nodes)
         self._something.set()
 
     def announce(self, queue_id: int, nodes: Iterable[int], done: Callable[[], None]) -> None:
@@ -86,16 +114,8 @@ class Hints:
                 await self._send(self._layer, gathered)
 
     async def _send(self, layer: Any, gathered: Hint) -> None:
-        hint = {
-            "type": "hint",
-            "node": self._node_id,
-            "ready": list(gathered.ready.items()),
-            "notices": gathered.notices,
-            "defined": gathered.defined,
-            "known": gathered.known,
-        }
         try:
-            await layer.group_send(GROUP, hint)
+            await send_hint(layer, self._node_id, gathered)
         except Exception as error:  # whatever is wrong with Redis: delivery goes on by polling
             logger.warning("A hint to the other nodes was lost: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
@@ -122,6 +142,10 @@ class Hints:
             self._listener.messages_ready(queue_id, messages)
         if hint["notices"]:
             self._listener.notices_wait()
+        if self._node_id in hint["requests"]:
+            self._listener.requests_wait()
+        if hint["configs"]:
+            self._listener.configs_changed()
 
     def _say_known(self, queue_ids: list[int]) -> None:
         self._next.known.extend(queue_ids)

@@ -44,10 +44,14 @@ def _refresh(session: "Session", current: Principal | None) -> None:
 
 
 def _end_what_is_no_longer_granted(session: "Session") -> None:
-    """A connection that reads what it may not read any more is closed, and with it all that it waits for."""
-    read = {session.node.directory.name_of(queue_id) for queue_id in session.reads()}
+    """A connection that reads or serves what it may not any more is closed, and with it all that it waits for."""
+    worker = session.worker
+    served = set(worker.services) if worker else set()
+    read_as_worker = worker.queue_ids if worker else frozenset()
+    read = {session.node.directory.name_of(queue_id) for queue_id in session.reads() - read_as_worker}
     read |= {subscription.wish.name for subscription in session.subscriptions.values()}
-    for name in sorted(read):
-        if not session.principal.may(Permission.FETCH.value, name):
-            session.kick(NOT_LET_IN, f"Your key no longer grants `{Permission.FETCH.value}` on {name}.")
-            return
+    for permission, names in ((Permission.FETCH, read), (Permission.SERVE, served)):
+        for name in sorted(names):
+            if not session.principal.may(permission.value, name):
+                session.kick(NOT_LET_IN, f"Your key no longer grants `{permission.value}` on {name}.")
+                return

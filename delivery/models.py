@@ -10,7 +10,21 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 from delivery.states import State
+
+__all__ = [
+    "DedupeValue",
+    "DutyRun",
+    "FreeSequences",
+    "Journal",
+    "Message",
+    "PendingNotice",
+    "Service",
+    "ServiceConfig",
+    "ServiceConfigVersion",
+    "Worker",
+]
 
 
 class Message(models.Model):
@@ -128,10 +142,11 @@ class PendingNotice(models.Model):
     stage = models.SmallIntegerField()
     label = models.BigIntegerField(null=True)
     queue_id = models.BigIntegerField()
-    queue_name = models.TextField(null=True, help_text="Set when the post named several queues.")
+    queue_name = models.TextField(null=True, help_text="Set when the post named several queues, and for requests.")
     sequence = models.BigIntegerField()
     index = models.BigIntegerField()
     reply = models.BinaryField(null=True)
+    notify = models.SmallIntegerField(db_default=0, help_text="As of the message: tells requests from posts.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

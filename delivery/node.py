@@ -6,6 +6,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +24,8 @@ from delivery.lanes import Job, Lane, desk_lane, on_desk, run_jobs
 from delivery.notices import Notices
 from delivery.positions import AckRecord, PositionWrite, run_ack_records, run_position_writes
 from delivery.protocol.errors import Code, WillowError
+from delivery.serving.names import is_service_queue
+from delivery.serving.workers import Workers
 from delivery.session import Claim, RegisteredClient, Session
 from delivery.statements import statement
 from delivery.streams import StreamFeed
@@ -43,13 +46,14 @@ class Node:
         self.sessions: dict[int, Session] = {}
         self.desk = desk
         self.directory = Directory(desk, lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done))
+        self.hints = Hints(node_id=node_id, listener=self)
         self.notices = Notices(
             node_id=node_id,
             listener_of=self._listener_of,
             queue_name=self.directory.name_of,
-            left_elsewhere=lambda: self.hints.notices_left(),
+            left_elsewhere=self.hints.notices_left,
         )
-        self.hints = Hints(node_id=node_id, listener=self)
+        self.workers = Workers(self)
         self.streams = Lane(
             "streams",
             {PositionWrite: run_position_writes, AckRecord: run_ack_records, Job: run_jobs},
@@ -62,6 +66,8 @@ class Node:
             desk=desk,
             notices=self.notices,
             arrived=self._arrived,
+            workers=self.workers,
+            requests_given=self.hints.requests_given,
         )
         self._last_beat = time.monotonic()
         self._owed_goodbyes: set[int] = set()  # sessions that ended while the storage was gone
@@ -179,6 +185,8 @@ class Node:
     def _arrived(self, queue_id: int, messages: int) -> None:
         self.messages_ready(queue_id, messages)
         self.hints.messages_ready(queue_id, messages)
+        if is_service_queue(self.directory.name_of(queue_id)):
+            self.engine.assignment.assign_soon(queue_id)
 
     def messages_ready(self, queue_id: int, messages: int) -> None:
         self.engine.waiters.wake(queue_id, messages)
@@ -187,6 +195,12 @@ class Node:
 
     def notices_wait(self) -> None:
         self.on_desk_soon(self.notices.take)
+
+    def requests_wait(self) -> None:
+        self.workers.look_for_requests()
+
+    def configs_changed(self) -> None:
+        self.on_desk_soon(self.workers.push_changed_configs)
 
     def queues_defined(self, known: Callable[[], None]) -> None:
         self.desk.submit(Job(self.directory.refresh, lambda _: known(), _no_answer))
@@ -225,6 +239,7 @@ class Node:
         self._last_beat = time.monotonic()
         if silent > settings.WILLOW.node_lapse:
             await on_desk(self.desk, self._reclaim_sessions)
+        await on_desk(self.desk, self.workers.look_after)
 
     def _readers(self) -> dict[int, int]:
         """By queue: how many sessions wait for its messages or hold some."""
@@ -253,17 +268,22 @@ class Node:
         await on_desk(self.desk, self.directory.refresh)
         await on_desk(self.desk, self.directory.forget_deleted)
         await on_desk(self.desk, self.notices.take)
+        await on_desk(self.desk, self.workers.push_changed_configs)
+        self.workers.look_for_requests()
         await on_desk(self.desk, self._wake_ready_queues)
         await on_desk(self.desk, lambda connection: refresh_principals(self, connection))
         for session in list(self.sessions.values()):
             session.tend()
 
     async def _wake_ready_queues(self, connection: AsyncConnection[Any]) -> None:
-        waited_for = self.engine.waiters.queues_waited_for() + list(self._feeds)
+        served = self.workers.queues_served()
+        waited_for = [*self.engine.waiters.queues_waited_for(), *self._feeds, *served]
         if waited_for:
             cursor = await connection.execute(statement("ready_queues"), {"queue_id": waited_for})
             for (queue_id,) in await cursor.fetchall():
                 self.messages_ready(queue_id, MOST_PLACES_AT_ONCE)
+                if queue_id in served:
+                    self.engine.assignment.assign_soon(queue_id)
 
     # the end
 
@@ -271,8 +291,12 @@ class Node:
         """Hand out nothing more and let running work end; what clients still hold they may finish elsewhere."""
         self.draining = True
         self.engine.waiters.paused = True
+        with suppress(WillowError):  # without storage nobody can be told of another node
+            await on_desk(self.desk, self.workers.leave_for_others)
+        self.workers.dismiss(only_idle=True)
         while any(session.is_at_work for session in self.sessions.values()):
             await asyncio.sleep(DRAIN_LOOK_SECONDS)
+            self.workers.dismiss(only_idle=True)
 
     async def leave_cluster(self) -> None:
         """Claims stay with their clients' ids, and their time starts again."""
@@ -316,6 +340,7 @@ async def start() -> None:
         parameters = {"name": willow.node_name, "url": willow.advertised_url}
         [me] = await fetch_rows(connection, client_statement("join_node"), parameters)
         await connection.execute(statement("restart_leases"), {"holder": me.orphans})
+        await connection.execute(statement("empty_line"), {"node": me.id})
         return me.id
 
     _node = Node(await on_desk(desk, join), willow.node_name, desk)
@@ -338,6 +363,7 @@ async def drain() -> None:
         await node.drain()
     finally:
         # Also when draining took too long: whoever is still connected may go on elsewhere.
+        node.workers.dismiss(only_idle=False)
         node.leaving = True
         for session in list(node.sessions.values()):
             session.kick(NODE_IS_DRAINING, "This node is stopping.")

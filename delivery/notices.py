@@ -5,20 +5,24 @@ A poster on this node is told at once. For one on another node the statement tha
 with a hint.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from psycopg import AsyncConnection
 
 from delivery.arrays import BigintColumn, ByteaColumn, TextColumn
+from delivery.database import fetch_rows
+from delivery.protocol.errors import Code
 from delivery.protocol.fields import Stage
-from delivery.protocol.frames import Notice
-from delivery.stages import NAMED_SEVERAL, STAGE_NUMBERS, STAGES, label_from_column, label_to_column
+from delivery.protocol.frames import Error, Frame, Notice, WorkReplyOut
+from delivery.serving.names import request_identifier, service_of
+from delivery.stages import NAMED_SEVERAL, REQUEST, STAGE_NUMBERS, STAGES, label_from_column
 from delivery.statements import statement
 
 
 class Listener(Protocol):
-    def send(self, frame: Notice) -> None: ...
+    def send(self, frame: Frame) -> None: ...
 
 
 class Move(Protocol):
@@ -31,6 +35,31 @@ class Move(Protocol):
     poster_node: int | None
     label: int | None
     notify: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What a poster is to be told, as a row of `delivery_pendingnotice` keeps it."""
+
+    session_id: int
+    stage: Stage
+    label: int | None  # signed, as in its column
+    queue_id: int
+    queue_name: str | None  # where the poster must know it
+    sequence: int
+    index: int
+    reply: bytes | None
+    notify: int
+
+    def frame(self) -> Frame:
+        """A notice, unless the poster is a frontend: that gets its reply, or hears that there will be none."""
+        label = label_from_column(self.label)
+        if not self.notify & REQUEST:
+            return Notice(label, self.stage, self.queue_id, self.sequence, self.index, self.queue_name, self.reply)
+        if self.stage == "finish":
+            return WorkReplyOut(label, request_identifier(self), self.reply or b"")
+        service = service_of(self.queue_name or "")
+        return Error(label, Code.UNAVAILABLE, service, f"No worker of {service} could answer this request.")
 
 
 class Notices:
@@ -51,8 +80,8 @@ class Notices:
         self._node_id = node_id
         self._listener_of = listener_of
         self._queue_name = queue_name
-        self.left_behind: list[tuple[int, Notice]] = []  # for posters that left this node since they posted
         self._left_elsewhere = left_elsewhere
+        self.left_behind: list[Happening] = []  # for posters that left this node since they posted
 
     def tell(self, move: Move, stage: Stage, reply: bytes | None = None) -> None:
         if not move.notify & (1 << STAGE_NUMBERS[stage]) or move.poster is None:
@@ -60,39 +89,46 @@ class Notices:
         if move.poster_node != self._node_id:
             self._left_elsewhere()
             return
-        queue = self._queue_name(move.queue_id) if move.notify & NAMED_SEVERAL else None
-        notice = Notice(label_from_column(move.label), stage, move.queue_id, move.sequence, move.index, queue, reply)
-        listener = self._listener_of(move.poster)
+        name = self._queue_name(move.queue_id) if move.notify & (NAMED_SEVERAL | REQUEST) else None
+        self._hand_out(
+            Happening(
+                session_id=move.poster,
+                stage=stage,
+                label=move.label,
+                queue_id=move.queue_id,
+                queue_name=name,
+                sequence=move.sequence,
+                index=move.index,
+                reply=reply,
+                notify=move.notify,
+            )
+        )
+
+    def _hand_out(self, happening: Happening) -> None:
+        listener = self._listener_of(happening.session_id)
         if listener is not None:
-            listener.send(notice)
+            listener.send(happening.frame())
         else:
-            self.left_behind.append((move.poster, notice))
+            self.left_behind.append(happening)
 
     async def leave(self, connection: AsyncConnection[Any]) -> None:
         """Write down the notices for posters that left, for the node where they are now."""
         leaving = list(self.left_behind)
-        notices = [notice for _, notice in leaving]
         columns = {
-            "session_id": BigintColumn([session_id for session_id, _ in leaving]),
-            "stage": BigintColumn([STAGE_NUMBERS[notice.notice] for notice in notices]),
-            "label": BigintColumn([label_to_column(notice.label) for notice in notices]),
-            "queue_id": BigintColumn([notice.shard for notice in notices]),
-            "queue_name": TextColumn([notice.queue for notice in notices]),
-            "sequence": BigintColumn([notice.sequence for notice in notices]),
-            "index": BigintColumn([notice.index for notice in notices]),
-            "reply": ByteaColumn([notice.reply for notice in notices]),
+            "session_id": BigintColumn([happening.session_id for happening in leaving]),
+            "stage": BigintColumn([STAGE_NUMBERS[happening.stage] for happening in leaving]),
+            "label": BigintColumn([happening.label for happening in leaving]),
+            "queue_id": BigintColumn([happening.queue_id for happening in leaving]),
+            "queue_name": TextColumn([happening.queue_name for happening in leaving]),
+            "sequence": BigintColumn([happening.sequence for happening in leaving]),
+            "index": BigintColumn([happening.index for happening in leaving]),
+            "reply": ByteaColumn([happening.reply for happening in leaving]),
+            "notify": BigintColumn([happening.notify for happening in leaving]),
         }
         await connection.execute(statement("leave_notices"), columns)
         del self.left_behind[: len(leaving)]  # not before: the storage may have gone
 
     async def take(self, connection: AsyncConnection[Any]) -> None:
         """Hand out the notices that other nodes and the reaper left for sessions of this node."""
-        cursor = await connection.execute(statement("take_notices"), {"node": self._node_id}, binary=True)
-        rows: Sequence[Any] = await cursor.fetchall()
-        for session_id, stage, label, queue_id, queue_name, sequence, index, reply in rows:
-            notice = Notice(label_from_column(label), STAGES[stage], queue_id, sequence, index, queue_name, reply)
-            listener = self._listener_of(session_id)
-            if listener is not None:
-                listener.send(notice)
-            else:
-                self.left_behind.append((session_id, notice))
+        for row in await fetch_rows(connection, statement("take_notices"), {"node": self._node_id}):
+            self._hand_out(Happening(**row._asdict() | {"stage": STAGES[row.stage]}))

@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
-from delivery.stages import NAMED_SEVERAL, READY, SYNC, WRITE, label_to_column, notify_mask
+from delivery.stages import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE, label_to_column, notify_mask
 from delivery.statements import statement
 from queues.definitions import QueueRecord
 
@@ -44,13 +44,26 @@ class Copy:
 
 
 class PostRequest:
-    __slots__ = ("command", "copies", "label", "notify", "poster", "settled", "synchronous")
+    """A post; or a request to a service, which chooses how long a worker may take and awaits a reply."""
 
-    def __init__(self, poster: Poster, command: Post, queues: Sequence[QueueRecord]) -> None:
+    __slots__ = ("command", "copies", "label", "notify", "poster", "settled", "synchronous", "work_timeout")
+
+    def __init__(
+        self,
+        poster: Poster,
+        command: Post,
+        queues: Sequence[QueueRecord],
+        *,
+        awaits_reply: bool = False,
+        work_timeout: float | None = None,
+    ) -> None:
         self.poster = poster
         self.command = command
         self.label = label_to_column(command.label)
         self.notify = notify_mask(command.notify) | (NAMED_SEVERAL if len(queues) > 1 else 0)
+        if awaits_reply:
+            self.notify |= REQUEST
+        self.work_timeout = work_timeout
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
@@ -103,6 +116,7 @@ def message_columns(copies: Sequence[Copy], node_id: int | None) -> dict[str, An
         "poster": BigintColumn([request.poster.session_id for request in requests]),
         "label": BigintColumn([request.label for request in requests]),
         "notify": BigintColumn([request.notify for request in requests]),
+        "work_timeout": Float8Column([request.work_timeout for request in requests]),
         "node": node_id,
     }
 

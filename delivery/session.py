@@ -27,6 +27,7 @@ from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
     from delivery.node import Node
+    from delivery.serving.worker import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ class Claim:
     work_timeout: float
     deadline: float  # of the monotonic clock
     place_is_free: Callable[[], None] | None  # told when the claim ends: the subscription that it came through
+    attempt: int = 0  # of the message; unknown if it was handed out over an earlier connection
 
     def restart(self) -> None:
         self.deadline = time.monotonic() + self.work_timeout
@@ -69,6 +71,8 @@ class Session:
         self.claims: dict[ClaimId, Claim] = {}
         self.about_claims: InTurn[ClaimId] = InTurn()
         self.resumed_claims: frozenset[ClaimId] = frozenset()  # held since before this connection
+        self.last_heard = time.monotonic()
+        self.worker: Worker | None = None  # since its first word as one
         self.posts = Posts(self)
         self.reader = OneTimeReader(self)
         self.demands: set[Demand] = set()
@@ -89,7 +93,8 @@ class Session:
         """The queues whose messages this session waits for or holds."""
         waited_for = {queue.id for demand in self.demands for queue in demand.queues}
         subscribed = {queue_id for subscription in self.subscriptions.values() for queue_id in subscription.queues}
-        return waited_for | subscribed | {queue_id for queue_id, _ in self.claims}
+        served = self.worker.queue_ids if self.worker else frozenset()
+        return waited_for | subscribed | served | {queue_id for queue_id, _ in self.claims}
 
     def require(self, permission: Permission, queue_name: str) -> None:
         if not self.principal.may(permission.value, queue_name):
@@ -131,7 +136,9 @@ class Session:
         for row in messages:
             self.let_go((row.queue_id, row.sequence), None)  # a claim with this ID that ended without our knowing
             deadline = time.monotonic() + row.work_timeout
-            self.claims[row.queue_id, row.sequence] = Claim(row.index, row.work_timeout, deadline, place_is_free)
+            self.claims[row.queue_id, row.sequence] = Claim(
+                row.index, row.work_timeout, deadline, place_is_free, row.attempts
+            )
             self.send_message(label, row, finished=False)
 
     def send_message(self, label: int | None, row: Any, *, finished: bool) -> None:
@@ -227,10 +234,14 @@ class Session:
             subscription.end()
         if self.node.leaving:
             return  # the node lets go of all its sessions together
-        if self.hold_seconds > 0:
+        holds = self.hold_seconds > 0
+        if self.worker is not None:
+            self.worker.leave(keeps_claims=holds)
+        elif not holds:
+            self._give_back((*claim_id, claim.index) for claim_id, claim in self.claims.items())
+        if holds:
             self.node.hold(self)
         else:
-            self._give_back((*claim_id, claim.index) for claim_id, claim in self.claims.items())
             self.node.end(self)
 
     def _give_back(self, claims: Iterable[tuple[int, int, int]]) -> None:

@@ -9,6 +9,7 @@ STAGE_NUMBERS = {stage: number for number, stage in enumerate(STAGES)}
 
 READY, WRITE, SYNC, ASSIGN, FINISH, RETRY, DROP = (1 << number for number in range(len(STAGES)))
 NAMED_SEVERAL = 1 << 7  # not a stage: the post named several queues, so its notices say which one they are about
+REQUEST = 1 << 8  # not a stage: the message is a request to a service, whose poster awaits a reply
 
 U64_SIGN = 1 << 63
 U64_RANGE = 1 << 64

@@ -52,6 +52,7 @@ MOVES = (
     Move("come_due", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
     Move("claim", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("claim_across", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
+    Move("assign", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("pop", starts=frozenset({State.READY})),
     Move("finish", starts=frozenset({State.CLAIMED})),
     Move("retry", starts=frozenset({State.CLAIMED}), leads_to=UNCLAIMED),

@@ -1,6 +1,7 @@
 """What each command of a client does. A new command: its frame in delivery/protocol/frames.py, its handler here."""
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -9,22 +10,30 @@ from delivery.commands.define import create
 from delivery.commands.post import post
 from delivery.commands.read import fetch, pop
 from delivery.commands.register import register
+from delivery.commands.services import check_config, need_broker, ping, ready, work_reply, work_request
 from delivery.commands.settle import fail, finish, keepalive
 from delivery.commands.subscribe import subscribe, unsubscribe
 from delivery.protocol.errors import Code, FrameError, WillowError
 from delivery.protocol.frames import (
+    CheckConfig,
     Command,
     Create,
     Fail,
     Fetch,
     Finish,
     Keepalive,
+    NeedBroker,
+    Ping,
     Pop,
     Post,
+    Ready,
     Register,
     Subscribe,
     Unsubscribe,
+    WorkReply,
+    WorkRequest,
 )
+from delivery.serving.worker import UNKNOWN_COMMAND
 from delivery.session import Session
 
 logger = logging.getLogger(__name__)
@@ -40,11 +49,18 @@ HANDLERS: dict[type[Command], Callable[[Session, Any], None]] = {
     Subscribe: subscribe,
     Unsubscribe: unsubscribe,
     Register: register,
+    CheckConfig: check_config,
+    Ready: ready,
+    Ping: ping,
+    WorkRequest: work_request,
+    WorkReply: work_reply,
+    NeedBroker: need_broker,
 }
 
 
 def handle(session: Session, commands: Iterable[Command | FrameError]) -> None:
     """Take the commands of a frame in their order. None of them waits here, except for a `register` before it."""
+    session.last_heard = time.monotonic()
     for command in commands:
         if session.held_back is None:
             _take(session, command)
@@ -56,27 +72,23 @@ def handle(session: Session, commands: Iterable[Command | FrameError]) -> None:
 def _take(session: Session, command: Command | FrameError) -> None:
     """Do what a command asks for. A bad one is refused, and harms no other."""
     if isinstance(command, FrameError):
-        session.refuse(command.label, command)
+        _refuse(session, command)
         return
     try:
-        handler = HANDLERS.get(type(command))
-        if handler is None:
-            raise _not_served(command)
-        handler(session, command)
+        HANDLERS[type(command)](session, command)
     except WillowError as error:
         session.refuse(getattr(command, "label", None), error)
     except Exception:
-        logger.exception("A %s command failed", _kind(command))
+        logger.exception("A %s command failed", type(command).__struct_config__.tag)
         session.refuse(getattr(command, "label", None), _our_fault())
 
 
-def _not_served(command: Command) -> WillowError:
-    return WillowError(Code.BAD_REQUEST, "type", f"This broker does not serve `{_kind(command)}`.")
+def _refuse(session: Session, error: FrameError) -> None:
+    if session.worker is not None and error.key == "type":
+        session.worker.dismiss(UNKNOWN_COMMAND, error.message)
+    else:
+        session.refuse(error.label, error)
 
 
 def _our_fault() -> WillowError:
     return WillowError(Code.UNAVAILABLE, "broker", "The broker could not do this. Please try again.")
-
-
-def _kind(command: Command) -> object:
-    return type(command).__struct_config__.tag

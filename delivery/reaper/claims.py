@@ -1,13 +1,14 @@
-"""Claims whose time ran out, and those of clients that did not come back."""
+"""Claims whose time ran out, those of clients that did not come back, and requests of workers that fell silent."""
 
 from datetime import datetime
-from typing import Any
+
+from django.conf import settings
 
 from clients.statements import statement as client_statement
 from delivery.database import fetch_rows
-from delivery.endings import FailRequest
-from delivery.protocol.errors import WillowError
+from delivery.endings import failing_claim
 from delivery.reaper.duty import LIMIT, Tools
+from delivery.serving.worker import MISSED_HEARTBEATS
 from delivery.statements import statement
 from delivery.states import Reason
 
@@ -16,7 +17,7 @@ async def fail_expired_claims(tools: Tools, now: datetime | None) -> int:
     parameters = {"now": now, "limit": LIMIT}
     async with tools.connection.transaction():
         rows = await fetch_rows(tools.connection, statement("expired_claims"), parameters)
-        claims = [_failing(row, row.holder, row.client, Reason.TIMEOUT) for row in rows]
+        claims = [failing_claim(row, holder=row.holder, client=row.client, reason=Reason.TIMEOUT) for row in rows]
         failures = await tools.endings.fail(tools.connection, claims)
     tools.endings.announce(failures)
     return len(claims)
@@ -29,7 +30,9 @@ async def end_overdue_holds(tools: Tools, now: datetime | None) -> int:
         claims = []
         for session in sessions:
             held = await fetch_rows(tools.connection, statement("held_by"), {"holder": session.id})
-            claims += [_failing(row, session.id, session.client, Reason.DISCONNECTED) for row in held]
+            claims += [
+                failing_claim(row, holder=session.id, client=session.client, reason=Reason.DISCONNECTED) for row in held
+            ]
         failures = await tools.endings.fail(tools.connection, claims)
         ended = {"session": [session.id for session in sessions]}
         await tools.connection.execute(client_statement("end_sessions"), ended)
@@ -37,17 +40,18 @@ async def end_overdue_holds(tools: Tools, now: datetime | None) -> int:
     return len(sessions)
 
 
-def _failing(row: Any, holder: int, client: str | None, reason: Reason) -> FailRequest:
-    return FailRequest(
-        queue_id=row.queue_id,
-        sequence=row.sequence,
-        index=row.index,
-        holder=holder,
-        client=client,
-        reason=reason.value,
-        answer=_nobody_waits,
-    )
-
-
-def _nobody_waits(error: WillowError | None) -> None:
-    """A claim that ended otherwise in the meantime needs no failing."""
+async def hand_on_requests_of_lost_workers(tools: Tools, now: datetime | None) -> int:
+    parameters = {"now": now, "limit": LIMIT, "lapse": settings.WILLOW.node_lapse, "missed": MISSED_HEARTBEATS}
+    async with tools.connection.transaction():
+        lost = await fetch_rows(tools.connection, statement("lost_workers"), parameters)
+        claims = []
+        for worker in lost:
+            held = await fetch_rows(tools.connection, statement("held_by"), {"holder": worker.session_id})
+            claims += [
+                failing_claim(row, holder=worker.session_id, client=worker.identity, reason=Reason.DISCONNECTED)
+                for row in held
+                if row.queue_id in worker.queue_ids
+            ]
+        failures = await tools.endings.fail(tools.connection, claims)
+    tools.endings.announce(failures)
+    return len(lost)

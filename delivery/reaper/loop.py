@@ -26,6 +26,7 @@ DUTIES = (
     Duty("make delayed messages ready", messages.make_delayed_ready),
     Duty("fail expired claims", claims.fail_expired_claims),
     Duty("end overdue holds", claims.end_overdue_holds),
+    Duty("hand on requests of lost workers", claims.hand_on_requests_of_lost_workers),
     Duty("bury expired messages", messages.bury_expired_messages),
     Duty("take over from silent nodes", nodes.take_over_from_silent_nodes),
     Duty("retain streams", retention.retain_streams, every=1),
@@ -39,6 +40,8 @@ DUTIES = (
     Duty("make journal days", journal.make_journal_days, every=600),
     Duty("drop journal days", journal.drop_journal_days, every=600),
 )
+
+JUDGING_BY_HEARTBEATS = ("take over from silent nodes", "hand on requests of lost workers")
 
 
 class Reaper:
@@ -65,7 +68,8 @@ class Reaper:
             while not await _became_active(connection):
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)
             # After an outage every heartbeat is old: give the nodes time for a new one before judging them.
-            self._due["take over from silent nodes"] = time.monotonic() + settings.WILLOW.node_lapse
+            for duty in JUDGING_BY_HEARTBEATS:
+                self._due[duty] = time.monotonic() + settings.WILLOW.node_lapse
             while True:
                 await self.run_due(self.tools(connection))
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)

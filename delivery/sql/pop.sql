@@ -37,8 +37,8 @@ WITH demand AS (
     INSERT INTO delivery_freesequences (queue_id, sequences)
     SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
 ), noticed AS (
-    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
-    SELECT poster, 4, label, queue_id, CASE WHEN notify & 128 > 0 THEN queue_name END, sequence, index
+    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, notify)
+    SELECT poster, 4, label, queue_id, CASE WHEN notify & 384 > 0 THEN queue_name END, sequence, index, notify
     FROM ended
     WHERE notify & 16 > 0 AND poster_node <> %(node)s
 )

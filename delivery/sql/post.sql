@@ -9,8 +9,9 @@ WITH arriving AS (
     SELECT a.*, row_number() OVER (PARTITION BY a.queue_id ORDER BY a.place) AS number
     FROM unnest(
         %(queue_id)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[], %(delay)b::float8[], %(ttl)b::float8[],
-        %(key)b::text[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[]
-    ) WITH ORDINALITY AS a (queue_id, priority, body, delay, ttl, key, poster, label, notify, place)
+        %(key)b::text[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[],
+        %(work_timeout)b::float8[]
+    ) WITH ORDINALITY AS a (queue_id, priority, body, delay, ttl, key, poster, label, notify, work_timeout, place)
 ), wanted AS (
     SELECT queue_id, count(*) AS messages FROM arriving GROUP BY queue_id
 ), reclaimed AS (
@@ -45,7 +46,8 @@ WITH arriving AS (
     SELECT queue_id, sequences[messages + 1:] FROM allotted WHERE cardinality(sequences) > messages
 )
 INSERT INTO delivery_message (
-    queue_id, sequence, index, priority, state, available_at, expires_at, key, body, poster, poster_node, label, notify
+    queue_id, sequence, index, priority, state, available_at, expires_at, key, body, poster, poster_node, label, notify,
+    work_timeout
 )
 SELECT
     a.queue_id,
@@ -55,7 +57,7 @@ SELECT
     CASE WHEN q.kind = 'stream' THEN 3 WHEN a.delay > 0 THEN 1 ELSE 0 END,
     CASE WHEN a.delay > 0 THEN now() + a.delay * interval '1 second' END,
     now() + a.ttl * interval '1 second',
-    a.key, a.body, a.poster, %(node)s, a.label, a.notify
+    a.key, a.body, a.poster, %(node)s, a.label, a.notify, a.work_timeout
 FROM arriving a
 JOIN advanced q ON q.id = a.queue_id
 RETURNING queue_id, sequence, index

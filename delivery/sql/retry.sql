@@ -1,8 +1,9 @@
 -- retry: attempts that ended without a finish. Those with attempts left go back to wait for the next one; those
 -- without come back as exhausted, locked, for bury.sql in the same transaction.
 -- Runs on: the message's primary key (IS NOT DISTINCT FROM: see finish.sql).
--- Shape: guarded by state, holder and index; of two failures of one claim the first counts. The delay grows by the queue's backoff and is spread by a quarter
--- either way, so that messages which failed together do not come back together.
+-- Shape: guarded by state, holder and index; of two failures of one claim the first counts. The delay grows by the
+-- queue's backoff and is spread by a quarter either way, so that messages which failed together do not come back
+-- together. A request keeps its time, which its frontend chose.
 WITH failing AS (
     SELECT * FROM unnest(
         %(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[], %(holder)b::bigint[],
@@ -26,7 +27,7 @@ WITH failing AS (
     UPDATE delivery_message m
     SET state = CASE WHEN t.delay > 0 THEN 1 ELSE 0 END,
         available_at = CASE WHEN t.delay > 0 THEN now() + t.delay * interval '1 second' END,
-        holder = NULL, lease_until = NULL, work_timeout = NULL,
+        holder = NULL, lease_until = NULL, work_timeout = CASE WHEN m.notify & 256 > 0 THEN m.work_timeout END,
         last_error = coalesce(t.error, m.last_error), last_client = coalesce(t.client, m.last_client)
     FROM target t
     WHERE NOT t.exhausted AND m.queue_id = t.queue_id AND m.sequence = t.sequence

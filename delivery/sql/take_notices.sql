@@ -6,4 +6,4 @@ WITH taken AS (
     WHERE s.node_id = %(node)s AND p.session_id = s.id
     RETURNING p.*
 )
-SELECT session_id, stage, label, queue_id, queue_name, sequence, index, reply FROM taken ORDER BY id
+SELECT session_id, stage, label, queue_id, queue_name, sequence, index, reply, notify FROM taken ORDER BY id

@@ -1,0 +1,164 @@
+"""Request and reply: what workers, frontends and those in search of a broker say."""
+
+import time
+from typing import TYPE_CHECKING
+
+from clients.models import Permission
+from delivery.commands.post import submit_post
+from delivery.endings import FinishRequest
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.frames import (
+    CheckConfig,
+    ForceNegotiate,
+    NeedBroker,
+    Ping,
+    Pong,
+    Post,
+    Ready,
+    ReadyOk,
+    WorkReply,
+    WorkRequest,
+)
+from delivery.serving.assignment import Candidate, JoinRequest
+from delivery.serving.names import queue_of, request_numbers
+from delivery.serving.worker import Worker, has_good_clock
+from delivery.serving.workers import begin_work
+from queues.definitions import QueueRecord
+
+if TYPE_CHECKING:
+    from delivery.session import Session
+
+
+def check_config(session: "Session", command: CheckConfig) -> None:
+    for service in command.services:
+        session.require(Permission.SERVE, service)
+        queue_of(service)  # refuses a name that is too long
+    worker = begin_work(session, command)
+    session.node.workers.negotiate(worker, command.config_version)
+
+
+def ready(session: "Session", command: Ready) -> None:
+    for service in command.services:
+        session.require(Permission.SERVE, service)
+    if session.worker is None:
+        session.worker = Worker(session)
+    worker = session.worker
+    worker.then(lambda: _join_line(worker, command))
+
+
+def _join_line(worker: Worker, command: Ready) -> None:
+    session = worker.session
+    if not has_good_clock(session, command.time):
+        return
+    if session.node.draining:
+        session.node.workers.name_broker(session)
+        return
+    if not set(command.services) <= set(worker.services):
+        worker.refuse()
+    elif worker.accepts(command.config_version):
+        session.began()
+        _find_and_join(worker, command, [])
+
+
+def _find_and_join(worker: Worker, command: Ready, found: list[QueueRecord]) -> None:
+    """Find the queues of the services one after the other, then take a place in the line."""
+    session = worker.session
+    services = sorted(set(command.services))
+
+    def refused(error: WillowError) -> None:
+        session.ended()
+        session.refuse(None, error)
+
+    if len(found) < len(services):
+        session.node.directory.resolve(
+            queue_of(services[len(found)]),
+            (),
+            "exact",
+            lambda queues: _find_and_join(worker, command, [*found, *queues]),
+            refused,
+        )
+        return
+
+    def answer(error: WillowError | None) -> None:
+        if error is not None:
+            refused(error)
+            return
+        session.ended()
+        worker.joined(command.heartbeat_interval, [queue.id for queue in found])
+        session.send(ReadyOk(time.time(), worker.config_version))
+
+    candidate = Candidate(
+        session_id=session.session_id,
+        identity=worker.identity,
+        services=services,
+        queue_ids=[queue.id for queue in found],
+        slots=command.slots,
+        heartbeat_interval=command.heartbeat_interval,
+        config_type=worker.config_type,
+        config_version=command.config_version,
+    )
+    session.node.engine.turns.submit(JoinRequest(candidate, lambda: session.closed, answer))
+
+
+def ping(session: "Session", command: Ping) -> None:
+    if not has_good_clock(session, command.time):
+        return
+    worker = session.worker
+    if worker is None:
+        session.send(Pong(time.time(), ""))
+        return
+    worker.then(lambda: _pong(worker, command))
+
+
+def _pong(worker: Worker, command: Ping) -> None:
+    worker.session.send(Pong(time.time(), worker.config_version))
+    if worker.negotiated:
+        worker.accepts(command.config_version)
+    else:
+        worker.session.send(ForceNegotiate())
+
+
+def work_request(session: "Session", command: WorkRequest) -> None:
+    """A request is a post to the service's queue, whose poster is told how it ends by a reply or an error."""
+    session.require(Permission.REQUEST, command.service)
+    post = Post(
+        queues=(queue_of(command.service),),
+        message=command.body,
+        label=command.label,
+        notify=frozenset(("finish", "drop")),
+    )
+    submit_post(session, post, (), awaits_reply=True, work_timeout=command.timeout)
+
+
+def work_reply(session: "Session", command: WorkReply) -> None:
+    """Finish the request. One that this worker does not hold, or that nobody knows, is dropped quietly."""
+    if not has_good_clock(session, command.time):
+        return
+    numbers = request_numbers(command.work_request_identifier)
+    if numbers is None:
+        return
+    queue_id, sequence, index = numbers
+    session.began()
+
+    def answer(error: WillowError | None) -> None:
+        session.ended()
+        if error is not None and error.code == Code.UNAVAILABLE:
+            session.refuse(None, error)
+        else:
+            session.let_go((queue_id, sequence), index)
+
+    session.node.engine.end(
+        FinishRequest(
+            queue_id=queue_id,
+            sequence=sequence,
+            index=index,
+            holder=session.session_id,
+            client=session.worker.client_name if session.worker else session.client_name,
+            reply=command.body,
+            answer=answer,
+        )
+    )
+
+
+def need_broker(session: "Session", command: NeedBroker) -> None:
+    session.node.workers.name_broker(session)

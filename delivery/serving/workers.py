@@ -1,0 +1,165 @@
+"""All workers of this node: their configuration, their heartbeats, and where they go when the node stops."""
+
+import time
+from collections.abc import Iterable, Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from psycopg import AsyncConnection
+
+from delivery.arrays import BigintColumn, Float8Column, TextColumn
+from delivery.database import fetch_rows
+from delivery.lanes import Job
+from delivery.protocol.errors import WillowError
+from delivery.protocol.frames import ChangeBroker, CheckConfig
+from delivery.serving.assignment import LookRequest
+from delivery.serving.config_text import write_config
+from delivery.serving.configuration import config_source, config_version, load_broker_group, load_configs
+from delivery.serving.worker import BROKER_STOPS, Worker, dismiss
+from delivery.statements import statement
+
+if TYPE_CHECKING:
+    from delivery.node import Node
+    from delivery.session import Session
+
+STOPPING = "This broker is stopping, and no other can take you."
+
+
+class Workers:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self.can_go_elsewhere = False  # once this node stops: another one takes its workers
+
+    def _all(self) -> list[Worker]:
+        return [session.worker for session in self._node.sessions.values() if session.worker is not None]
+
+    def _in_line(self) -> list[Worker]:
+        return [worker for worker in self._all() if worker.in_line]
+
+    def sessions_in_line(self) -> list[int]:
+        return [worker.session.session_id for worker in self._in_line()]
+
+    def queues_served(self) -> set[int]:
+        return {queue_id for worker in self._in_line() for queue_id in worker.queue_ids}
+
+    # configuration
+
+    def negotiate(self, worker: Worker, known_version: str | None) -> None:
+        """Answer a checkconfig: with the configuration, or with nothing if the worker has the current one."""
+        session = worker.session
+        session.began()
+
+        async def work(connection: AsyncConnection[Any]) -> tuple[str, str]:
+            return await self._config_of(connection, worker)
+
+        def done(config: tuple[str, str]) -> None:
+            version, text = config
+            session.ended()
+            worker.send_config(version, None if known_version == version else text)
+            worker.end_negotiation()
+
+        def failed(error: WillowError) -> None:
+            session.ended()
+            session.refuse(None, error)
+            worker.end_negotiation()
+
+        self._node.desk.submit(Job(work, done, failed))
+
+    async def _config_of(self, connection: AsyncConnection[Any], worker: Worker) -> tuple[str, str]:
+        """The version of what a worker is to run on, and its text."""
+        configs = await load_configs(connection, worker.services)
+        source = config_source(worker.services, configs, await load_broker_group(connection, self._node.id))
+        return config_version(worker.services, configs), write_config(worker.config_type, source)
+
+    async def push_changed_configs(self, connection: AsyncConnection[Any]) -> None:
+        """Send every worker whose configuration was changed the new one."""
+        negotiated = [worker for worker in self._all() if worker.negotiated]
+        configs = await load_configs(connection, {service for worker in negotiated for service in worker.services})
+        for worker in negotiated:
+            if config_version(worker.services, configs) != worker.config_version:
+                version, text = await self._config_of(connection, worker)
+                worker.send_config(version, text)
+
+    # requests and heartbeats
+
+    def hand_out(self, request: Any) -> None:
+        """A worker that went in the meantime gives the request back when it leaves the line."""
+        session = self._node.sessions.get(request.holder)
+        if session is not None and session.worker is not None:
+            session.worker.take(request)
+
+    def look_for_requests(self) -> None:
+        self._node.engine.turns.submit(LookRequest())
+
+    async def look_after(self, connection: AsyncConnection[Any]) -> None:
+        """With each heartbeat of the node: judge the workers by theirs, and write down when they were heard."""
+        for worker in self._in_line():
+            worker.look_after()
+        if not (workers := self._in_line()):
+            return
+        now = time.monotonic()
+        columns = {
+            "session": BigintColumn([worker.session.session_id for worker in workers]),
+            "silent": Float8Column([now - worker.session.last_heard for worker in workers]),
+            "config_version": TextColumn([worker.config_version for worker in workers]),
+            "node": self._node.id,
+        }
+        known = {row.session_id for row in await fetch_rows(connection, statement("workers_seen"), columns)}
+        for worker in workers:
+            if worker.in_line and worker.session.session_id not in known:
+                worker.fall_out()
+
+    # other brokers
+
+    def name_broker(self, session: "Session") -> None:
+        """Tell a client which broker to use."""
+        session.began()
+
+        async def work(connection: AsyncConnection[Any]) -> Sequence[Any]:
+            return await load_broker_group(connection, self._node.id)
+
+        def done(nodes: Sequence[Any]) -> None:
+            session.ended()
+            self._send_elsewhere([session], self._without_this_node(nodes) if self._node.draining else nodes)
+
+        def failed(error: WillowError) -> None:
+            session.ended()
+            session.refuse(None, error)
+
+        self._node.desk.submit(Job(work, done, failed))
+
+    async def leave_for_others(self, connection: AsyncConnection[Any]) -> None:
+        """This node stops: its workers get nothing more, and are told where to go if there is such a place."""
+        await connection.execute(statement("empty_line"), {"node": self._node.id})
+        nodes = self._without_this_node(await load_broker_group(connection, self._node.id))
+        if nodes:
+            self._send_elsewhere([worker.session for worker in self._all()], nodes)
+        self.can_go_elsewhere = bool(nodes)
+
+    def dismiss(self, *, only_idle: bool) -> None:
+        """When no other node can take them; what they work on they may finish first."""
+        if self.can_go_elsewhere:
+            return
+        for worker in self._all():
+            if not (worker.dismissed or (only_idle and worker.session.claims)):
+                worker.dismiss(BROKER_STOPS, STOPPING)
+
+    def _without_this_node(self, nodes: Sequence[Any]) -> list[Any]:
+        return [node for node in nodes if node.id != self._node.id]
+
+    def _send_elsewhere(self, sessions: Iterable["Session"], nodes: Sequence[Any]) -> None:
+        """The least loaded node first; several clients are spread over all."""
+        if not nodes:
+            for session in sessions:
+                dismiss(session, BROKER_STOPS, STOPPING)
+            return
+        for session, node in zip(sessions, cycle(nodes), strict=False):
+            session.send(ChangeBroker(node.name, node.url))
+
+
+def begin_work(session: "Session", command: CheckConfig) -> Worker:
+    """From its first checkconfig on a session is a worker."""
+    if session.worker is None:
+        session.worker = Worker(session)
+    session.worker.begin_negotiation(command)
+    return session.worker
