@@ -8,6 +8,7 @@ from tests.brokers.fixtures import (
     name,
     other,
     queue,
+    service,
     start_cluster,
     three_nodes,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "name",
     "other",
     "queue",
+    "service",
     "start_cluster",
     "three_nodes",
 ]

@@ -93,6 +93,12 @@ def queue() -> str:
 
 
 @pytest.fixture
+def service() -> str:
+    """A service that no other test uses."""
+    return f"service-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
 def name() -> str:
     """A name under which no other test registers a client."""
     return f"client-{uuid.uuid4().hex}"
