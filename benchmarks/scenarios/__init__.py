@@ -15,6 +15,7 @@ from benchmarks.scenarios import (
     memory,
     one_by_one,
     posts,
+    request_reply,
 )
 
 SCENARIOS: tuple[ModuleType, ...] = (
@@ -22,6 +23,7 @@ SCENARIOS: tuple[ModuleType, ...] = (
     one_by_one,
     groups,
     latency,
+    request_reply,
     backlog,
     dead_rows,
     memory,
