@@ -9,6 +9,7 @@ from types import ModuleType
 from benchmarks.scenarios import (
     backlog,
     dead_rows,
+    fan_out,
     groups,
     idle_connections,
     latency,
@@ -16,6 +17,8 @@ from benchmarks.scenarios import (
     one_by_one,
     posts,
     request_reply,
+    tag_subscriptions,
+    unrelated_subscriptions,
 )
 
 SCENARIOS: tuple[ModuleType, ...] = (
@@ -24,6 +27,9 @@ SCENARIOS: tuple[ModuleType, ...] = (
     groups,
     latency,
     request_reply,
+    fan_out,
+    tag_subscriptions,
+    unrelated_subscriptions,
     backlog,
     dead_rows,
     memory,

@@ -49,7 +49,7 @@ async def test_a_disconnected_reader_takes_nothing_with_it(
 ) -> None:
     """Its pop is still on the way to the storage when it goes."""
     for name in (queue, f"{queue}-busy"):
-        await client.create(name)
+        await client.finds_nothing(name)
     with broker.readers_held_up():
         await client.begin("fetch", f"{queue}-busy")  # the pop will wait behind it
         await client.heard_everything()

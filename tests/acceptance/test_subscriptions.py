@@ -1,13 +1,22 @@
 """Subscriptions: messages come by themselves, never more unfinished ones than the subscription allows."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
 from tests.brokers.client import Client, claim
-from tests.brokers.fixtures import Connect
+from tests.brokers.cluster import Cluster
+from tests.brokers.fixtures import Connect, StartCluster
 
 ONE_READER = ["all", "strict", "combined"]  # over all their queues; `any` has a reader for each
+
+
+@pytest.fixture(scope="module")
+def unpolled(start_cluster: StartCluster) -> Iterator[Cluster]:
+    """A broker that does not look by itself, now and then, whether there is something to hand out."""
+    with start_cluster(WILLOW_POLL_SECONDS="3600") as cluster:
+        yield cluster
 
 
 def bodies(messages: list[dict[str, str]]) -> list[str]:
@@ -47,21 +56,17 @@ async def test_no_more_than_in_flight_come_at_once(
     assert client.unread(label) == []
 
 
-async def test_a_finish_makes_room_for_the_next(client: Client, queue: str) -> None:
+@pytest.mark.parametrize("end", ["finish", "fail"])
+async def test_the_end_of_a_message_makes_room_for_the_next(
+    unpolled: Cluster, connect: Connect, queue: str, end: str
+) -> None:
+    client = await connect(unpolled.node)
+    await client.create(queue, retry_delay=3600)
     await client.post_all(queue, ["1", "2", "3"])
     label = await client.subscribe(queue, in_flight=1)
     for body in ("1", "2", "3"):
-        [message] = await client.messages(label, 1)
-        assert message["body"] == body
-        await client.finish(message)
-
-
-async def test_a_fail_makes_room_for_the_next(client: Client, queue: str) -> None:
-    await client.post_all(queue, ["1", "2"])
-    label = await client.subscribe(queue, in_flight=1)
-    [message] = await client.messages(label, 1)
-    await client.fail(message, delay=3600)
-    await client.expect(label, type="message", body="2")
+        message = await client.expect(label, body=body)
+        await client.send({"type": end, **claim(message)})
 
 
 async def test_a_claim_that_timed_out_makes_room_for_the_next(client: Client, queue: str) -> None:
