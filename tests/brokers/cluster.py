@@ -20,12 +20,13 @@ from willow_site.processes import ends_with_parent, wait_until
 
 PATIENCE = 30  # seconds until a test gives up on something that should happen
 
-# Fast, so that no test waits long for something that happens now and then.
+# Fast, so that no test waits long for something that happens now and then; and slow enough that a busy machine does
+# not take a living node for dead.
 RHYTHMS = {
-    "WILLOW_NODE_HEARTBEAT": "0.1",
-    "WILLOW_NODE_LAPSE": "1",
-    "WILLOW_POLL_SECONDS": "0.1",
-    "WILLOW_REAPER_SECONDS": "0.05",
+    "WILLOW_NODE_HEARTBEAT": "0.2",
+    "WILLOW_NODE_LAPSE": "3",
+    "WILLOW_POLL_SECONDS": "0.2",
+    "WILLOW_REAPER_SECONDS": "0.1",
 }
 KEPT_SETTINGS = ("SECRET_KEY", "WILLOW_HOME")
 

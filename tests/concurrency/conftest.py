@@ -16,7 +16,8 @@ POSTERS = 20
 
 @pytest.fixture(scope="session")
 def four_nodes(start_cluster: StartCluster) -> Iterator[Cluster]:
-    with start_cluster(nodes=4, reaper=True, REDIS_URL=os.environ["REDIS_URL"]) as cluster:
+    patient = {"WILLOW_NODE_LAPSE": "60"}  # all four are busy here, and none of them dies
+    with start_cluster(nodes=4, reaper=True, REDIS_URL=os.environ["REDIS_URL"], **patient) as cluster:
         yield cluster
 
 
