@@ -28,6 +28,8 @@ from willow_client.message import Message, Receipt
 from willow_client.subscription import Subscription
 from willow_client.working import Working
 
+MOST_AT_ONCE = 512  # messages that the broker sends together: of more, nobody could tell when the last has come
+
 
 def connect(url: str, *, token: str | None = None, hold: float | None = None, batch: bool = True) -> "Client":
     """A client for `async with`.
@@ -154,7 +156,7 @@ class Client:
         work_timeout: float | None = None,
         sync: Persistence = "write",
     ) -> list[Message]:
-        """Claim up to `count` messages at once: as many as there are, as soon as there are any."""
+        """Claim up to `count` messages at once, 512 at most: as many as there are, as soon as there are any."""
         command = Fetch(
             queue=queue,
             tags=tuple(tags),
@@ -162,7 +164,7 @@ class Client:
             block_timeout=block_timeout,
             work_timeout=work_timeout,
             sync=sync,
-            count=count,
+            count=min(count, MOST_AT_ONCE),
         )
         deliveries = await self._deliveries(command, repeatable=True)
         return [Message(self._connection, delivery, work_timeout) for delivery in deliveries]
@@ -183,8 +185,8 @@ class Client:
         match: Match | None = None,
         block_timeout: float = 0.0,
     ) -> list[Message]:
-        """Take up to `count` messages for good."""
-        command = Pop(queue=queue, tags=tuple(tags), match=match, timeout=block_timeout, count=count)
+        """Take up to `count` messages for good, 512 at most."""
+        command = Pop(queue=queue, tags=tuple(tags), match=match, timeout=block_timeout, count=min(count, MOST_AT_ONCE))
         deliveries = await self._deliveries(command, repeatable=False)
         return [Message(self._connection, delivery, None) for delivery in deliveries]
 
