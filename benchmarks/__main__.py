@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import signal
 import sys
 from pathlib import Path
 
@@ -60,5 +61,11 @@ def _show_complaints(prepared: Stage) -> None:
         print(f"The broker logged:\n{log}", file=sys.stderr)
 
 
+def _stop(number: int, frame: object) -> None:
+    """Leave as after an error, so that the servers are stopped and their folders removed."""
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)
     sys.exit(main(sys.argv[1:]))
