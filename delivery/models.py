@@ -10,19 +10,24 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 from delivery.states import State
 
 __all__ = [
+    "AuditEntry",
     "DedupeValue",
     "DutyRun",
     "FreeSequences",
     "Journal",
     "Message",
     "PendingNotice",
+    "RedriveJob",
+    "RedrivenMessage",
     "Service",
     "ServiceConfig",
     "ServiceConfigVersion",
+    "SessionOrder",
     "Worker",
 ]
 
