@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.database import fetch_rows
 from delivery.notices import Notices
-from delivery.posting import PostRequest, insert_copies
+from delivery.posting import Copy, PostRequest, insert_copies
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
 from delivery.statements import statement
@@ -167,22 +167,8 @@ class Endings:
         graves = {queue_id: await _dead_letter_queue(connection, row) for queue_id, row in origins.items()}
         buried = [Buried(row, graves[row.queue_id]) for row in rows]
         await insert_copies(connection, [one.copy for one in buried], self._node_id)
-        await self._mark_dead(connection, buried)
+        await mark_dead(connection, [(one.copy, _death_of(one.row)) for one in buried])
         return buried
-
-    async def _mark_dead(self, connection: AsyncConnection[Any], buried: Sequence["Buried"]) -> None:
-        rows = [one.row for one in buried]
-        columns = {
-            "queue_id": BigintColumn([one.copy.queue.id for one in buried]),
-            "sequence": BigintColumn([one.copy.sequence for one in buried]),
-            "origin_queue_id": BigintColumn([row.queue_id for row in rows]),
-            "origin_index": BigintColumn([row.index for row in rows]),
-            "origin_attempts": BigintColumn([row.attempts for row in rows]),
-            "reason": TextColumn([row.reason for row in rows]),
-            "error": TextColumn([row.error for row in rows]),
-            "client": TextColumn([row.client for row in rows]),
-        }
-        await connection.execute(statement("mark_dead"), columns)
 
     def announce(self, failures: "Failures") -> None:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
@@ -224,6 +210,38 @@ class Buried:
         self.row = row
         command = Post(queues=(grave.name,), message=row.body, priority=row.priority)
         self.copy = PostRequest(NobodyPosts(), command, [grave]).copies[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """What a dead letter keeps of its life before."""
+
+    origin_queue_id: int | None
+    origin_index: int | None
+    origin_attempts: int | None
+    reason: str | None
+    error: str | None
+    client: str | None
+
+
+def _death_of(row: Any) -> Death:
+    return Death(row.queue_id, row.index, row.attempts, row.reason, row.error, row.client)
+
+
+async def mark_dead(connection: AsyncConnection[Any], graves: Sequence[tuple[Copy, Death]]) -> None:
+    """Write on dead letters that were just stored where they came from."""
+    copies, deaths = [copy for copy, _ in graves], [death for _, death in graves]
+    columns = {
+        "queue_id": BigintColumn([copy.queue.id for copy in copies]),
+        "sequence": BigintColumn([copy.sequence for copy in copies]),
+        "origin_queue_id": BigintColumn([death.origin_queue_id for death in deaths]),
+        "origin_index": BigintColumn([death.origin_index for death in deaths]),
+        "origin_attempts": BigintColumn([death.origin_attempts for death in deaths]),
+        "reason": TextColumn([death.reason for death in deaths]),
+        "error": TextColumn([death.error for death in deaths]),
+        "client": TextColumn([death.client for death in deaths]),
+    }
+    await connection.execute(statement("mark_dead"), columns)
 
 
 @dataclass(frozen=True, slots=True)
