@@ -72,6 +72,20 @@ FindingSerializer = shape_of(HealthFinding)
 RunSerializer = shape_of(PipelineRun)
 
 
+KINDS = ("queues", "clients", "nodes", "services", "dead-letter-clusters", "findings", "runs")
+
+
+class FactKindsSerializer(serializers.Serializer):
+    results = serializers.ListField(child=serializers.CharField(), help_text="Addresses of the kinds of facts.")
+
+
+class FactKindsApi(ApiView):
+    @extend_schema(responses=FactKindsSerializer, operation_id="list_fact_kinds")
+    def get(self, request: Request) -> Response:
+        """Which facts there are."""
+        return Response({"results": [f"/api/facts/{kind}/" for kind in KINDS]})
+
+
 class FactsApi(ApiView):
     """The newest first. For operators; facts of one queue for whoever has a grant on it."""
 

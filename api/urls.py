@@ -84,6 +84,7 @@ urlpatterns = [
     address("nodes", nodes.NodesApi),
     address("journal", journal.JournalApi),
     address("audit", audit.AuditApi),
+    address("facts", facts.FactKindsApi),
     address("facts/queues", facts.QueueFactsApi),
     address("facts/clients", facts.ClientFactsApi),
     address("facts/nodes", facts.NodeFactsApi),

@@ -121,5 +121,7 @@ async def test_facts_are_there_for_whom_they_concern(api: Call, broker: Cluster,
     assert ([row["finished"] for row in rest["results"]], rest["next"]) == ([0], None)
     since = (await api("GET", "facts/queues", queue=queue, since="2030-01-01T02:00:00Z")).json["results"]
     assert [row["finished"] for row in since] == [2]
-    for kind in ("clients", "nodes", "services", "dead-letter-clusters", "findings", "runs"):
-        assert (await api("GET", f"facts/{kind}")).json == {"results": [], "next": None}
+    kinds = (await api("GET", "facts")).json["results"]
+    assert len(kinds) == 7
+    for address in kinds:
+        assert (await api("GET", address.removeprefix("/api/"))).status == 200
