@@ -10,6 +10,7 @@ from psycopg.rows import namedtuple_row
 
 from delivery.arrays import register_columns
 from delivery.protocol.errors import Code, WillowError
+from delivery.statement_connection import StatementConnection
 
 # The message table is empty one minute and has a million rows the next, so its statistics are never to be trusted:
 # plans are made once, for any size, and always go by the indexes that the statements name.
@@ -26,11 +27,11 @@ OUT_OF_RESOURCES = ("53", "57014")  # no room, no memory; a statement that took 
 LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
 
 
-async def connect(*, application: str, synchronous: bool = True) -> AsyncConnection[Any]:
+async def connect(*, application: str, synchronous: bool = True) -> StatementConnection:
     """A connection that commits each statement by itself, unless a transaction is opened on it."""
     options = dict(PLANNER, statement_timeout=str(STATEMENT_TIMEOUT))
     options["synchronous_commit"] = "on" if synchronous else "off"
-    connection = await AsyncConnection.connect(
+    connection = await StatementConnection.connect(
         **_connection_parameters(),
         autocommit=True,
         prepare_threshold=0,
@@ -54,6 +55,13 @@ async def fetch_rows(connection: AsyncConnection[Any], query: LiteralString, val
     async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
         await cursor.execute(query, values)
         return await cursor.fetchall()
+
+
+async def fetch_batch(connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any]) -> list[Any]:
+    """The same for a statement that runs all the time on a lane, with packed columns for its parameters."""
+    if isinstance(connection, StatementConnection):
+        return await connection.rows(query, values)
+    return await fetch_rows(connection, query, values)
 
 
 def is_lost(error: psycopg.Error, connection: AsyncConnection[Any]) -> bool:

@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
-from delivery.database import fetch_rows
+from delivery.database import fetch_batch
 from delivery.notices import Notices
 from delivery.posting import PostRequest, insert_copies
 from delivery.protocol.errors import Code, WillowError
@@ -116,13 +116,13 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("finish"), columns)
+        rows = await fetch_batch(connection, statement("finish"), columns)
         for row in rows:
             self._notices.tell(row, "finish", requests[row.place - 1].reply)
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> None:
-        rows = await fetch_rows(connection, statement("keepalive"), _id_columns(requests))
+        rows = await fetch_batch(connection, statement("keepalive"), _id_columns(requests))
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
@@ -141,7 +141,7 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("retry"), columns)
+        rows = await fetch_batch(connection, statement("retry"), columns)
         buried = await self.bury(connection, [(row, requests[row.place - 1]) for row in rows if row.exhausted])
         return Failures(rows, buried)
 
@@ -162,7 +162,7 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("bury"), columns)
+        rows = await fetch_batch(connection, statement("bury"), columns)
         origins = {row.queue_id: row for row in rows}
         graves = {queue_id: await _dead_letter_queue(connection, row) for queue_id, row in origins.items()}
         buried = [Buried(row, graves[row.queue_id]) for row in rows]
@@ -199,7 +199,7 @@ class Endings:
         missed = [request for place, request in enumerate(requests, 1) if place not in done]
         held_elsewhere = set()
         if missed:
-            rows = await fetch_rows(connection, statement("holders"), _id_columns(missed))
+            rows = await fetch_batch(connection, statement("holders"), _id_columns(missed))
             held_elsewhere = {missed[row.place - 1] for row in rows}
         for place, request in enumerate(requests, 1):
             if place in done:

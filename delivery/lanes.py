@@ -29,7 +29,8 @@ class Request(Protocol):
     def fail(self, error: WillowError) -> None: ...
 
 
-RunBatch = Callable[[AsyncConnection[Any], list[Any]], Awaitable[None]]
+# What it returns, if anything, tells those who asked; it is called when the next batch is on its way.
+RunBatch = Callable[[AsyncConnection[Any], list[Any]], Awaitable[Callable[[], None] | None]]
 
 
 class Lane:
@@ -103,9 +104,11 @@ class Lane:
             return
         try:
             await self._set_durability(connection, any(request.synchronous for request in batch))
-            await run(connection, batch)
+            answers = await run(connection, batch)
             self.batches += 1
             self.requests += len(batch)
+            if answers is not None:
+                asyncio.get_running_loop().call_soon(answers)
         except psycopg.Error as error:
             await self._recover(error, connection, run, batch)
         except Exception:

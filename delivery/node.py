@@ -183,12 +183,16 @@ class Node:
     # what hints say, and the poll finds
 
     def _arrived(self, queue_id: int, messages: int) -> None:
-        self.messages_ready(queue_id, messages)
+        self._wake(queue_id, messages)
         self.hints.messages_ready(queue_id, messages)
         if is_service_queue(self.directory.name_of(queue_id)):
             self.engine.assignment.assign_soon(queue_id)
 
     def messages_ready(self, queue_id: int, messages: int) -> None:
+        self.engine.stock.something_came(queue_id)
+        self._wake(queue_id, messages)
+
+    def _wake(self, queue_id: int, messages: int) -> None:
         self.engine.waiters.wake(queue_id, messages)
         if (feed := self._feeds.get(queue_id)) is not None:
             feed.wake()

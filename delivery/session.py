@@ -97,7 +97,7 @@ class Session:
         return waited_for | subscribed | served | {queue_id for queue_id, _ in self.claims}
 
     def require(self, permission: Permission, queue_name: str) -> None:
-        if not self.principal.may(permission.value, queue_name):
+        if not self.principal.may(permission, queue_name):
             reason = f"Your key does not grant `{permission.value}` on {queue_name}."
             raise WillowError(Code.PERMISSION_DENIED, queue_name, reason)
 
