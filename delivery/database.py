@@ -86,9 +86,12 @@ def unavailable() -> WillowError:
     )
 
 
-def in_doubt() -> WillowError:
+class InDoubt(WillowError):
     """The connection broke between asking and hearing: nobody can know whether the commit went through."""
+
+
+def in_doubt() -> InDoubt:
     reason = (
         "The storage was lost while this was under way. It may have been done: a post with `dedupe` can be repeated."
     )
-    return WillowError(Code.UNAVAILABLE, "storage", reason)
+    return InDoubt(Code.UNAVAILABLE, "storage", reason)

@@ -48,6 +48,7 @@ class Engine:
         arrived: Callable[[int, int], None],
         workers: WorkersHere,
         requests_given: Callable[[Iterable[int]], None],
+        in_doubt: Callable[[int], None],
     ) -> None:
         self._node_id = node_id
         self._node_name = node_name
@@ -84,7 +85,7 @@ class Engine:
             },
             batch_size=size,
         )
-        self.waiters = Waiters(self.turns.submit, self.stock)
+        self.waiters = Waiters(self.turns.submit, self.stock, in_doubt)
         self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, stock=self.stock)
         self._most_commands = settings.WILLOW.node_commands
         self.delays = Delays(desk, self.became_ready)

@@ -91,7 +91,7 @@ class Handover:
             attempt.settle(messages, more_may_wait=len(messages) < attempt.places)
 
     def give_up(self, places: Mapping[Copy, Place]) -> None:
-        self.hand_out(places, {})
+        self._waiters.places_given_up({place.attempt for place in places.values()})
 
 
 def _may_be_handed_over(copy: Copy) -> bool:

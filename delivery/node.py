@@ -17,6 +17,7 @@ from clients.statements import statement as client_statement
 from delivery.close_codes import ID_IN_USE, NODE_IS_DRAINING
 from delivery.database import fetch_rows
 from delivery.directory import Directory
+from delivery.doubts import Doubts
 from delivery.engine import Engine
 from delivery.hints import Hints
 from delivery.key_watch import refresh_principals
@@ -60,6 +61,7 @@ class Node:
             batch_size=settings.WILLOW.batch_size,
         )
         self._feeds: dict[int, StreamFeed] = {}
+        self._doubts = Doubts(self.sessions, ended=self.owe_goodbye)
         self.engine = Engine(
             node_id=node_id,
             node_name=name,
@@ -68,6 +70,7 @@ class Node:
             arrived=self._arrived,
             workers=self.workers,
             requests_given=self.hints.requests_given,
+            in_doubt=self._doubts.add,
         )
         self._last_beat = time.monotonic()
         self._owed_goodbyes: set[int] = set()  # sessions that ended while the storage was gone
@@ -265,6 +268,8 @@ class Node:
         """Whatever a hint should have said and did not."""
         for lane in (self.engine.posts, self.engine.turns, self.streams):
             lane.probe()
+        if self._doubts:
+            await on_desk(self.desk, self._doubts.settle)
         if self._owed_goodbyes:
             await on_desk(self.desk, self._say_goodbyes)
         if self.notices.left_behind:

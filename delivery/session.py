@@ -244,6 +244,15 @@ class Session:
         else:
             self.node.end(self)
 
+    def give_back_unknown(self, held: Iterable[Any]) -> None:
+        """Of what this session holds, what the client never heard of."""
+        known = {claim_id: claim.index for claim_id, claim in self.claims.items()}
+        self._give_back(
+            (row.queue_id, row.sequence, row.index)
+            for row in held
+            if known.get((row.queue_id, row.sequence)) != row.index
+        )
+
     def _give_back(self, claims: Iterable[tuple[int, int, int]]) -> None:
         for queue_id, sequence, index in claims:
             self.node.engine.end(

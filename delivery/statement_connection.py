@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from psycopg import AsyncConnection, errors, generators
 from psycopg.adapt import PyFormat, Transformer
-from psycopg.pq import ExecStatus, Format
+from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
@@ -43,7 +43,7 @@ class StatementConnection(AsyncConnection[Any]):
         self._known: dict[str, Prepared] = {}
         self._transformer = Transformer(self)
         self._readable: asyncio.Future[None] | None = None
-        self._is_watched = False
+        self._watched: int | None = None  # the socket, while the loop keeps it
 
     async def rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
         """The rows of a statement, with its columns as attributes."""
@@ -94,18 +94,24 @@ class StatementConnection(AsyncConnection[Any]):
         except StopIteration as end:
             result: Result = end.value
             return result
+        finally:
+            if self.pgconn.status == ConnStatus.BAD:  # libpq has closed the socket, and its number may be used again
+                self._unwatch()
         self._unwatch()
         return await super().wait(_continued(gen, wanted), interval, timeout)
 
     async def _until_readable(self) -> None:
         loop = asyncio.get_running_loop()
-        if not self._is_watched:
-            loop.add_reader(self.pgconn.socket, self._became_readable)
-            self._is_watched = True
+        if self._watched is None:
+            self._watched = self.pgconn.socket
+            loop.add_reader(self._watched, self._became_readable)
         self._readable = loop.create_future()
+        # uvloop stops watching a socket that was reset, and says so to nobody.
+        timer = loop.call_later(LOOK_SECONDS, self._look_anyway)
         try:
             await self._readable
         finally:
+            timer.cancel()
             self._readable = None
 
     def _became_readable(self) -> None:
@@ -114,14 +120,17 @@ class StatementConnection(AsyncConnection[Any]):
         elif not self._readable.done():
             self._readable.set_result(None)
 
+    def _look_anyway(self) -> None:
+        self._unwatch()
+        self._became_readable()
+
     def _unwatch(self) -> None:
-        if self._is_watched:
-            asyncio.get_running_loop().remove_reader(self.pgconn.socket)
-            self._is_watched = False
+        if self._watched is not None:
+            asyncio.get_running_loop().remove_reader(self._watched)
+            self._watched = None
 
     async def close(self) -> None:
-        if not self.closed:
-            self._unwatch()
+        self._unwatch()
         await super().close()
 
 

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from delivery.database import InDoubt
 from delivery.protocol.errors import WillowError
 from delivery.stock import Stock
 from queues.definitions import QueueRecord
@@ -150,8 +151,11 @@ class AcrossAttempt(Attempt):
 
 
 class Waiters:
-    def __init__(self, submit: Callable[[Attempt], None], stock: Stock) -> None:
+    """`in_doubt` is told of sessions for which something may have been claimed that never came."""
+
+    def __init__(self, submit: Callable[[Attempt], None], stock: Stock, in_doubt: Callable[[int], None]) -> None:
         self._submit = submit
+        self._in_doubt = in_doubt
         self._stock = stock
         self._by_queue: dict[int, dict[Demand, None]] = defaultdict(dict)
         self.count = 0
@@ -260,9 +264,17 @@ class Waiters:
     def attempt_failed(self, demand: Demand, error: WillowError) -> None:
         """The storage is gone. A subscription goes on when it is back; a fetch or pop is told."""
         demand.attempting = False
+        if isinstance(error, InDoubt):
+            self._in_doubt(demand.reader.session_id)
         if not demand.standing:
             self.remove(demand)
             demand.reader.demand_failed(demand, error)
+
+    def places_given_up(self, attempts: Iterable[ClaimAttempt]) -> None:
+        """What was to be theirs could not be stored; or it was, and nobody heard of it."""
+        for attempt in attempts:
+            self._in_doubt(attempt.demand.reader.session_id)
+            attempt.settle((), more_may_wait=True)
 
     def attempt_done(self, demand: Demand, messages: Sequence[Any], *, more_may_wait: bool) -> None:
         demand.attempting = False
