@@ -18,6 +18,8 @@ from delivery.protocol.errors import Code, WillowError
 logger = logging.getLogger(__name__)
 
 RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+# Fewer requests than this wait for one turn of the event loop: what other sockets hold ready comes along.
+SMALL_BATCH = 16
 
 
 class Request(Protocol):
@@ -81,6 +83,8 @@ class Lane:
         try:
             while not connection.closed:
                 await self._arrived.wait()
+                if len(self._waiting) < SMALL_BATCH:
+                    await asyncio.sleep(0)
                 for kind, batch in self._next_batches():
                     await self._attempt(connection, self._runners[kind], batch)
         finally:
