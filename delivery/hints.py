@@ -17,7 +17,7 @@ from django.conf import settings
 logger = logging.getLogger(__name__)
 
 GROUP = "willow-nodes"
-OPERATOR = 0  # stands for the node where a hint comes from no node
+OPERATOR = 0  # stands for the node where a hint comes from no node: from the reaper, the console, REST
 RETRY_SECONDS = 1.0
 POLLS_TO_BE_SURE = 1.5  # after so many poll intervals every node has looked for new queues
 
@@ -26,6 +26,9 @@ class Listener(Protocol):
     """What a node does when it is given a hint."""
 
     def messages_ready(self, queue_id: int, messages: int) -> None: ...
+
+    def requests_unassigned(self, queue_id: int) -> None:
+        """What became ready may be requests, and whoever says so gives none to workers."""
 
     def notices_wait(self) -> None: ...
 
@@ -140,6 +143,8 @@ class Hints:
             self._listener.queues_defined(lambda: self._say_known(hint["defined"]))
         for queue_id, messages in hint["ready"]:
             self._listener.messages_ready(queue_id, messages)
+            if hint["node"] == OPERATOR:  # a node has given requests to workers by itself
+                self._listener.requests_unassigned(queue_id)
         if hint["notices"]:
             self._listener.notices_wait()
         if self._node_id in hint["requests"]:

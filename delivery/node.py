@@ -193,6 +193,10 @@ class Node:
         if (feed := self._feeds.get(queue_id)) is not None:
             feed.wake()
 
+    def requests_unassigned(self, queue_id: int) -> None:
+        if queue_id in self.workers.queues_served():
+            self.engine.assignment.assign_soon(queue_id)
+
     def notices_wait(self) -> None:
         self.on_desk_soon(self.notices.take)
 

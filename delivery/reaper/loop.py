@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 
 from delivery.database import connect
 from delivery.endings import Endings
-from delivery.hints import Hints
+from delivery.hints import OPERATOR, Hints
 from delivery.notices import Notices
 from delivery.reaper import claims, housekeeping, journal, messages, nodes, retention
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
@@ -48,7 +48,7 @@ class Reaper:
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
         self._record_due: dict[str, float] = {}
-        self.hints = Hints(node_id=0, listener=None)
+        self.hints = Hints(node_id=OPERATOR, listener=None)
 
     async def run(self) -> None:
         publisher = asyncio.create_task(self.hints.publish())
