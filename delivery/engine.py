@@ -14,6 +14,7 @@ from delivery.admission import Admission
 from delivery.delays import Delays
 from delivery.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
 from delivery.lanes import Lane
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
@@ -68,8 +69,15 @@ class Engine:
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
         self._desk = desk
-        taking = Taking(node_id=node_id, node_name=node_name, notices=notices, floors=self._floors)
-        endings = Endings(node_id=node_id, node_name=node_name, notices=notices, became_ready=self._came_back)
+        self.moves = Moves()
+        taking = Taking(node_id=node_id, node_name=node_name, notices=notices, floors=self._floors, moves=self.moves)
+        endings = Endings(
+            node_id=node_id,
+            node_name=node_name,
+            notices=notices,
+            became_ready=self._came_back,
+            moves=self.moves,
+        )
         self.assignment = Assignment(
             node_id=node_id,
             endings=endings,
@@ -77,6 +85,7 @@ class Engine:
             submit=lambda request: self.turns.submit(request),
             workers=workers,
             given_elsewhere=requests_given,
+            moves=self.moves,
         )
         size = settings.WILLOW.batch_size
         self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
@@ -159,12 +168,13 @@ class Engine:
         if demand is None:
             return False
         self.waiters.remove(demand)
+        self.moves.handed_over += 1
         demand.reader.take(demand, [Handed(copy)])
         request.poster.post_handed_over(request)
         return True
 
     async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> None:
-        if all(request.is_plain for request in requests):
+        if plain := all(request.is_plain for request in requests):
             missing = await insert_copies(connection, [request.copies[0] for request in requests], self._node_id)
             refused = {copy.request: queue_is_gone(copy.queue) for copy in missing}
         else:
@@ -172,9 +182,11 @@ class Engine:
                 admission = Admission(connection, requests, self._node_id, self._node_name)
                 await admission.admit()
             refused = admission.refused
+            self.moves.dropped += len(admission.dropped)
             for row in admission.dropped:
                 self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in refused]
+        self.moves.posted += len(stored) if plain else sum(len(request.copies) for request in stored)
         self._announce(stored)
         for request in stored:
             request.store_done()

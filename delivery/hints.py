@@ -74,6 +74,7 @@ class Hints:
         self._node_id = node_id
         self._listener = listener
         self._layer = get_channel_layer() if settings.WILLOW.redis_url else None
+        self.sent = self.lost = self.heeded = 0
         self._next = Hint()
         self._something = asyncio.Event()
         self._announced: dict[int, tuple[set[int], Callable[[], None], asyncio.TimerHandle]] = {}
@@ -119,7 +120,9 @@ class Hints:
     async def _send(self, layer: Any, gathered: Hint) -> None:
         try:
             await send_hint(layer, self._node_id, gathered)
+            self.sent += 1
         except Exception as error:  # whatever is wrong with Redis: delivery goes on by polling
+            self.lost += 1
             logger.warning("A hint to the other nodes was lost: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
 
@@ -137,6 +140,7 @@ class Hints:
     def _heed(self, hint: dict[str, Any]) -> None:
         if hint["node"] == self._node_id or self._listener is None:
             return
+        self.heeded += 1
         for queue_id in hint["known"]:
             self._node_knows(queue_id, hint["node"])
         if hint["defined"]:
