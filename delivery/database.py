@@ -27,9 +27,11 @@ OUT_OF_RESOURCES = ("53", "57014")  # no room, no memory; a statement that took 
 LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
 
 
-async def connect(*, application: str, synchronous: bool = True) -> StatementConnection:
+async def connect(
+    *, application: str, synchronous: bool = True, statement_timeout: int = STATEMENT_TIMEOUT
+) -> StatementConnection:
     """A connection that commits each statement by itself, unless a transaction is opened on it."""
-    options = dict(PLANNER, statement_timeout=str(STATEMENT_TIMEOUT))
+    options = dict(PLANNER, statement_timeout=str(statement_timeout))
     options["synchronous_commit"] = "on" if synchronous else "off"
     connection = await StatementConnection.connect(
         **_connection_parameters(),
@@ -62,6 +64,11 @@ async def fetch_batch(connection: AsyncConnection[Any], query: LiteralString, va
     if isinstance(connection, StatementConnection):
         return await connection.rows(query, values)
     return await fetch_rows(connection, query, values)
+
+
+def without_values(error: psycopg.Error) -> str:
+    """What PostgreSQL has against a statement, for the log. Its details may quote the row, body included."""
+    return f"{error.diag.message_primary} ({error.sqlstate})" if error.diag.message_primary else str(error)
 
 
 def is_lost(error: psycopg.Error, connection: AsyncConnection[Any]) -> bool:

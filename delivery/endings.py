@@ -9,6 +9,7 @@ from psycopg.rows import dict_row
 
 from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.database import fetch_batch
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.posting import PostRequest, insert_copies
 from delivery.protocol.errors import Code, WillowError
@@ -102,7 +103,9 @@ class Endings:
         node_name: str,
         notices: Notices,
         became_ready: Callable[[int, float], None],
+        moves: Moves,
     ) -> None:
+        self._moves = moves
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
@@ -117,6 +120,7 @@ class Endings:
             "node_name": self._node_name,
         }
         rows = await fetch_batch(connection, statement("finish"), columns)
+        self._moves.finished += len(rows)
         for row in rows:
             self._notices.tell(row, "finish", requests[row.place - 1].reply)
         await self._answer(connection, requests, {row.place for row in rows})
@@ -186,6 +190,8 @@ class Endings:
 
     def announce(self, failures: "Failures") -> None:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
+        self._moves.retried += sum(not row.exhausted for row in failures.rows)
+        self._moves.dead += len(failures.buried)
         for row in failures.rows:
             if not row.exhausted:
                 self._notices.tell(row, "retry")

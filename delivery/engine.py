@@ -16,6 +16,7 @@ from delivery.delays import Delays
 from delivery.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
 from delivery.handover import Handover
 from delivery.lanes import Lane
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
@@ -59,8 +60,22 @@ class Engine:
         self._copies_under_way = 0
         self._desk = desk
         self.stock = Stock()
-        taking = Taking(node_id=node_id, node_name=node_name, notices=notices, floors=self._floors, stock=self.stock)
-        endings = Endings(node_id=node_id, node_name=node_name, notices=notices, became_ready=self._came_back)
+        self.moves = Moves()
+        taking = Taking(
+            node_id=node_id,
+            node_name=node_name,
+            notices=notices,
+            floors=self._floors,
+            stock=self.stock,
+            moves=self.moves,
+        )
+        endings = Endings(
+            node_id=node_id,
+            node_name=node_name,
+            notices=notices,
+            became_ready=self._came_back,
+            moves=self.moves,
+        )
         self.assignment = Assignment(
             node_id=node_id,
             endings=endings,
@@ -68,6 +83,7 @@ class Engine:
             submit=lambda request: self.turns.submit(request),
             workers=workers,
             given_elsewhere=requests_given,
+            moves=self.moves,
         )
         size = settings.WILLOW.batch_size
         self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
@@ -96,6 +112,7 @@ class Engine:
 
     def post(self, request: PostRequest) -> None:
         if not self._posts_under_way[request.copies[0].queue.id] and self._handover.to_a_pop(request):
+            self.moves.handed_over += 1
             return
         if self._copies_under_way >= self._most_commands:
             request.fail(node_is_overloaded())
@@ -145,12 +162,14 @@ class Engine:
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name)
             await admission.admit()
+        self.moves.dropped += len(admission.dropped)
         for row in admission.dropped:
             self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
         for copy in copies:  # some of which took another's place, or were there already
             self.stock.something_came(copy.queue.id)
+        self.moves.posted += len(copies)
         self._announce(copies)
         return partial(_tell_posters, stored, admission.refused)
 
@@ -164,6 +183,8 @@ class Engine:
             raise
         refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}
         stored = [copy for copy in copies if copy.request not in refused] if refused else copies
+        self.moves.posted += len(stored)
+        self.moves.claimed += len(inserted.claimed)
         for queue_id, newest in {copy.queue.id: copy.index for copy in stored}.items():
             self.stock.newest_is(queue_id, newest)
         self._announce([copy for copy in stored if copy not in inserted.claimed] if places else stored)

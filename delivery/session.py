@@ -102,6 +102,7 @@ class Session:
             raise WillowError(Code.PERMISSION_DENIED, queue_name, reason)
 
     def refuse(self, label: int | None, error: WillowError) -> None:
+        self.node.refusals[error.code.value] += 1
         self.send(Error(label, error.code, error.key, error.message))
 
     def began(self) -> None:

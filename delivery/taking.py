@@ -9,6 +9,7 @@ from psycopg import AsyncConnection
 
 from delivery.arrays import BigintColumn, Float8Column, TextColumn
 from delivery.database import fetch_batch, fetch_rows
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.protocol.fields import Stage
 from delivery.statements import statement
@@ -67,7 +68,10 @@ class Floors:
 
 
 class Taking:
-    def __init__(self, *, node_id: int, node_name: str, notices: Notices, floors: Floors, stock: Stock) -> None:
+    def __init__(
+        self, *, node_id: int, node_name: str, notices: Notices, floors: Floors, stock: Stock, moves: Moves
+    ) -> None:
+        self._moves = moves
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
@@ -75,14 +79,15 @@ class Taking:
         self._stock = stock
 
     async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> None:
-        await self._run_by_queue(connection, "claim", "assign", attempts)
+        self._moves.claimed += await self._run_by_queue(connection, "claim", "assign", attempts)
 
     async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> None:
-        await self._run_by_queue(connection, "pop", "finish", attempts)
+        self._moves.popped += await self._run_by_queue(connection, "pop", "finish", attempts)
 
     async def _run_by_queue(
         self, connection: AsyncConnection[Any], name: str, stage: Stage, attempts: Sequence[Attempt]
-    ) -> None:
+    ) -> int:
+        """Returns how many messages were taken."""
         by_queue: dict[int, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
             attempt.begin()
@@ -107,6 +112,7 @@ class Taking:
             if below:
                 self._floors.forget(attempt.demand.queues[0].id)
             attempt.settle(messages, more_may_wait=below)
+        return len(rows)
 
     def _demand_columns(
         self, by_queue: dict[int, list[Attempt]], floors: dict[int, tuple[int, int] | None]
@@ -147,6 +153,10 @@ class Taking:
             for row in rows:
                 self._stock.taken(row.queue_id, 1)
                 self._notices.tell(row, "finish" if attempt.demand.pops else "assign")
+            if attempt.demand.pops:
+                self._moves.popped += len(rows)
+            else:
+                self._moves.claimed += len(rows)
             attempt.settle(rows)
 
     async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Any]:

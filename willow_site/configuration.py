@@ -144,6 +144,12 @@ class Configuration:
         "info",
         "The least severe log lines that are written.",
     )
+    log_format: str = setting(
+        "WILLOW_LOG_FORMAT",
+        kinds.choice("line", "json"),
+        "line",
+        "How log lines are written: for people, or as a JSON object each.",
+    )
 
     # Who may connect
     anonymous: str = setting(
@@ -157,6 +163,36 @@ class Configuration:
         kinds.networks(),
         "",
         "The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.",
+    )
+
+    # Metrics
+    metrics: str = setting(
+        "WILLOW_METRICS",
+        kinds.choice("loopback", "all", "none"),
+        "loopback",
+        "Who may read `/metrics` without the token: callers on this machine, everyone, or nobody.",
+    )
+    metrics_token: str | None = setting(
+        "WILLOW_METRICS_TOKEN",
+        kinds.text(r"[!-~]{16,}", "at least 16 printable ASCII characters without spaces"),
+        None,
+        "Whoever sends it as `Authorization: Bearer <token>` may read `/metrics` from anywhere.",
+        secret=True,
+        default_about="no token opens it",
+    )
+    metrics_queues: int = setting(
+        "WILLOW_METRICS_QUEUES",
+        kinds.whole_number(0, 100_000),
+        "100",
+        "How many queues have metrics of their own, those with most messages first; the others are added up.",
+        unit="queues",
+    )
+    metrics_seconds: float = setting(
+        "WILLOW_METRICS_SECONDS",
+        kinds.number(0.1, 3600),
+        "5",
+        "How old figures from the database, and of other processes on the port, may be.",
+        unit="seconds",
     )
 
     # Queues and messages

@@ -9,9 +9,10 @@ import psycopg
 from django.conf import settings
 from psycopg import AsyncConnection
 
-from delivery.database import connect
+from delivery.database import connect, without_values
 from delivery.endings import Endings
-from delivery.hints import Hints
+from delivery.hints import OPERATOR, Hints
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.reaper import claims, housekeeping, journal, messages, nodes, retention
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
@@ -48,7 +49,8 @@ class Reaper:
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
         self._record_due: dict[str, float] = {}
-        self.hints = Hints(node_id=0, listener=None)
+        self._moves = Moves()  # that nobody reads: what duties handled is written down
+        self.hints = Hints(node_id=OPERATOR, listener=None)
 
     async def run(self) -> None:
         publisher = asyncio.create_task(self.hints.publish())
@@ -57,7 +59,7 @@ class Reaper:
                 try:
                     await self._work_while_connected()
                 except psycopg.Error as error:
-                    logger.warning("The reaper lost the database: %s", error)
+                    logger.warning("The reaper lost the database: %s", without_values(error))
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)
         finally:
             publisher.cancel()
@@ -81,7 +83,9 @@ class Reaper:
             queue_name=lambda _: "",
             left_elsewhere=self.hints.notices_left,
         )
-        endings = Endings(node_id=None, node_name=NAME, notices=notices, became_ready=self._came_back)
+        endings = Endings(
+            node_id=None, node_name=NAME, notices=notices, became_ready=self._came_back, moves=self._moves
+        )
         return Tools(connection, endings, self.hints.messages_ready)
 
     def _came_back(self, queue_id: int, delay: float) -> None:
@@ -106,8 +110,8 @@ class Reaper:
         except psycopg.Error as failure:
             if tools.connection.closed:
                 raise
-            logger.error("Duty %s failed: %s", duty.name, failure)
-            error = str(failure)
+            error = without_values(failure)
+            logger.error("Duty %s failed: %s", duty.name, error)
         if handled or error or started >= self._record_due.get(duty.name, 0.0):
             self._record_due[duty.name] = started + RECORD_SECONDS
             await self._record(tools, duty, time.monotonic() - started, handled, error)
