@@ -3,8 +3,8 @@
 import argparse
 import os
 from collections.abc import Callable
-from datetime import date
 
+from pipeline.commands.day_argument import day
 from pipeline.options import options_from
 from pipeline.progress import Progress
 from pipeline.runs import Run
@@ -14,8 +14,8 @@ Work = Callable[..., Run]
 
 
 def add_day_arguments(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--since", type=_day, metavar="YYYY-MM-DD", help=f"the first day (UTC) {what}")
-    parser.add_argument("--until", type=_day, metavar="YYYY-MM-DD", help=f"the last day (UTC) {what}")
+    parser.add_argument("--since", type=day, metavar="YYYY-MM-DD", help=f"the first day (UTC) {what}")
+    parser.add_argument("--until", type=day, metavar="YYYY-MM-DD", help=f"the last day (UTC) {what}")
     parser.add_argument("--master", help="the Spark to run on (WILLOW_PIPELINE_MASTER), such as spark://host:7077")
 
 
@@ -40,10 +40,3 @@ def summary(done: Run) -> str:
     sentences.append(f"The health report has {done.findings} findings.")
     sentences += [f"{count:,} rows: {fault}." for fault, count in sorted(done.faults.items())]
     return "\n".join(sentences)
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a day such as 2026-01-31") from None
