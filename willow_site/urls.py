@@ -1,12 +1,12 @@
 """Every HTTP address of Willow; docs/protocol.md lists them for clients."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
-from delivery.apis import ClientRecordApi, QueueStatusApi
+from delivery.apis import QueueStatusApi
 
 urlpatterns = [
     path("status/<path:queue_name>", QueueStatusApi.as_view()),
-    path("api/clients/<path:client_name>/", ClientRecordApi.as_view()),
+    path("api/", include("api.urls")),
     path("admin/", admin.site.urls),
 ]
