@@ -8,6 +8,8 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from queues.admin_bases import ServiceAdmin
 from queues.definitions import SETTING_NAMES, default_settings, tag_set
@@ -31,7 +33,9 @@ class QueueSettingsForm(forms.ModelForm):
 
 
 class QueueCreationForm(QueueSettingsForm):
-    tags = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), required=False, help_text="One on each line.")
+    tags = forms.CharField(
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}), required=False, help_text="One on each line."
+    )
 
     class Meta:
         model = Queue
@@ -95,7 +99,7 @@ class QueueAdmin(ServiceAdmin):
 
 
 @admin.register(Tag)
-class TagAdmin(admin.ModelAdmin):
+class TagAdmin(ModelAdmin):
     """Tags come and stay with the queues that have them; what they mean is for people to say."""
 
     list_display = ["name", "description", "first_used_at"]

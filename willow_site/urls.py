@@ -1,12 +1,15 @@
 """Every HTTP address of Willow; docs/protocol.md lists them for clients."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
+from console.screens.overview import overview
 from delivery.apis import ClientRecordApi, QueueStatusApi
 
 urlpatterns = [
     path("status/<path:queue_name>", QueueStatusApi.as_view()),
     path("api/clients/<path:client_name>/", ClientRecordApi.as_view()),
+    path("console/", include("console.urls")),
+    path("admin/", overview),  # where logging in leads
     path("admin/", admin.site.urls),
 ]

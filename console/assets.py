@@ -1,0 +1,12 @@
+"""The console's own static files, for the theme to put on every page."""
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+
+
+def stylesheet(request: HttpRequest) -> str:
+    return static("console/console.css")
+
+
+def script(request: HttpRequest) -> str:
+    return static("console/live.js")
