@@ -10,19 +10,40 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from delivery.facts.archive_models import ArchiveDay, ArchivePart, PendingDay, PipelineOffset
+from delivery.facts.models import (
+    ClientFact,
+    DeadLetterCluster,
+    HealthFinding,
+    NodeFact,
+    PipelineRun,
+    QueueFact,
+    ServiceFact,
+)
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 from delivery.states import State
 
 __all__ = [
+    "ArchiveDay",
+    "ArchivePart",
+    "ClientFact",
+    "DeadLetterCluster",
     "DedupeValue",
     "DutyRun",
     "FreeSequences",
+    "HealthFinding",
     "Journal",
     "Message",
+    "NodeFact",
+    "PendingDay",
     "PendingNotice",
+    "PipelineOffset",
+    "PipelineRun",
+    "QueueFact",
     "Service",
     "ServiceConfig",
     "ServiceConfigVersion",
+    "ServiceFact",
     "Worker",
 ]
 

@@ -1,0 +1,1 @@
+"""The data pipeline on a real Spark and a real PostgreSQL."""
