@@ -83,6 +83,10 @@ class Node(models.Model):
         db_default=Value({}, models.JSONField()),
         help_text="By queue number: sessions that wait for or hold its messages.",
     )
+    free_places = models.JSONField(
+        db_default=Value({}, models.JSONField()),
+        help_text="By queue number: messages that those sessions could still be given.",
+    )
 
     def __str__(self) -> str:
         return self.name

@@ -22,7 +22,7 @@ class Admission:
     """One batch on its way into the queues."""
 
     def __init__(
-        self, connection: AsyncConnection[Any], requests: list[PostRequest], node_id: int, node_name: str
+        self, connection: AsyncConnection[Any], requests: list[PostRequest], node_id: int | None, node_name: str
     ) -> None:
         self.refused: dict[PostRequest, WillowError] = {}
         self.dropped: list[Any] = []

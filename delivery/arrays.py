@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection, Connection, Cursor
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
@@ -89,7 +89,7 @@ class _TextColumnDumper(_ColumnDumper):
     oid = TEXT_ARRAY
 
 
-def register_columns(connection: AsyncConnection[Any] | Connection[Any]) -> None:
+def register_columns(connection: AsyncConnection[Any] | Connection[Any] | Cursor[Any]) -> None:
     for column, dumper in (
         (BigintColumn, _BigintColumnDumper),
         (Float8Column, _Float8ColumnDumper),

@@ -209,6 +209,14 @@ class Endings:
                 request.answer(refusal(request.queue_id, request.sequence))
 
 
+def endings_without_sessions(
+    *, name: str, notices_left: Callable[[], None], became_ready: Callable[[int, float], None]
+) -> Endings:
+    """For those who end claims and have no clients: the reaper and operators. `name` is what the journal calls them."""
+    notices = Notices(node_id=None, listener_of=lambda _: None, queue_name=lambda _: "", left_elsewhere=notices_left)
+    return Endings(node_id=None, node_name=name, notices=notices, became_ready=became_ready)
+
+
 class Buried:
     """A message on its way to the dead letter queue: the row it was and the copy it becomes."""
 

@@ -34,6 +34,9 @@ class Listener(Protocol):
 
     def configs_changed(self) -> None: ...
 
+    def orders_wait(self) -> None:
+        """An operator ordered something for sessions of this or another node."""
+
     def queues_defined(self, known: Callable[[], None]) -> None:
         """Learn the new queues, then call back."""
 
@@ -46,24 +49,27 @@ class Hint:
     notices: bool = False
     requests: set[int] = field(default_factory=set)  # nodes whose workers were given some
     configs: bool = False  # an operator changed the configuration of services
+    orders: bool = False  # an operator ordered something for live sessions
     defined: list[int] = field(default_factory=list)  # queues that the others must know before they are used
     known: list[int] = field(default_factory=list)  # new queues of others that this node knows by now
 
 
+def as_sent(node_id: int, hint: Hint) -> dict[str, Any]:
+    return {
+        "type": "hint",
+        "node": node_id,
+        "ready": list(hint.ready.items()),
+        "notices": hint.notices,
+        "requests": list(hint.requests),
+        "configs": hint.configs,
+        "orders": hint.orders,
+        "defined": hint.defined,
+        "known": hint.known,
+    }
+
+
 async def send_hint(layer: Any, node_id: int, hint: Hint) -> None:
-    await layer.group_send(
-        GROUP,
-        {
-            "type": "hint",
-            "node": node_id,
-            "ready": list(hint.ready.items()),
-            "notices": hint.notices,
-            "requests": list(hint.requests),
-            "configs": hint.configs,
-            "defined": hint.defined,
-            "known": hint.known,
-        },
-    )
+    await layer.group_send(GROUP, as_sent(node_id, hint))
 
 
 class Hints:
@@ -126,12 +132,12 @@ class Hints:
                 channel = await self._layer.new_channel()
                 await self._layer.group_add(GROUP, channel)
                 while True:
-                    self._heed(await self._layer.receive(channel))
+                    self.heed(await self._layer.receive(channel))
             except Exception as error:  # as above
                 logger.warning("No hints from the other nodes for now: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
 
-    def _heed(self, hint: dict[str, Any]) -> None:
+    def heed(self, hint: dict[str, Any]) -> None:
         if hint["node"] == self._node_id or self._listener is None:
             return
         for queue_id in hint["known"]:
@@ -146,6 +152,8 @@ class Hints:
             self._listener.requests_wait()
         if hint["configs"]:
             self._listener.configs_changed()
+        if hint.get("orders"):  # a node of an older version does not say
+            self._listener.orders_wait()
 
     def _say_known(self, queue_ids: list[int]) -> None:
         self._next.known.extend(queue_ids)

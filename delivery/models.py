@@ -20,12 +20,14 @@ from delivery.facts.models import (
     QueueFact,
     ServiceFact,
 )
+from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 from delivery.states import State
 
 __all__ = [
     "ArchiveDay",
     "ArchivePart",
+    "AuditEntry",
     "ClientFact",
     "DeadLetterCluster",
     "DedupeValue",
@@ -40,10 +42,13 @@ __all__ = [
     "PipelineOffset",
     "PipelineRun",
     "QueueFact",
+    "RedriveJob",
+    "RedrivenMessage",
     "Service",
     "ServiceConfig",
     "ServiceConfigVersion",
     "ServiceFact",
+    "SessionOrder",
     "Worker",
 ]
 

@@ -27,6 +27,7 @@ from delivery.protocol.errors import Code, WillowError
 from delivery.serving.names import is_service_queue
 from delivery.serving.workers import Workers
 from delivery.session import Claim, RegisteredClient, Session
+from delivery.session_orders import carry_out_orders
 from delivery.statements import statement
 from delivery.streams import StreamFeed
 from delivery.waiting import MOST_PLACES_AT_ONCE
@@ -202,6 +203,9 @@ class Node:
     def configs_changed(self) -> None:
         self.on_desk_soon(self.workers.push_changed_configs)
 
+    def orders_wait(self) -> None:
+        self.on_desk_soon(lambda connection: carry_out_orders(self, connection))
+
     def queues_defined(self, known: Callable[[], None]) -> None:
         self.desk.submit(Job(self.directory.refresh, lambda _: known(), _no_answer))
 
@@ -232,6 +236,7 @@ class Node:
             "sockets": len(self.sessions),
             "draining": self.draining,
             "readers": Jsonb(self._readers()),
+            "free_places": Jsonb(self.engine.waiters.free_places()),
         }
         if await self._one_row("beat", parameters) is None and not self.leaving:
             logger.error("This node's row is gone from the database; its clients must connect again.")
@@ -272,6 +277,7 @@ class Node:
         self.workers.look_for_requests()
         await on_desk(self.desk, self._wake_ready_queues)
         await on_desk(self.desk, lambda connection: refresh_principals(self, connection))
+        await on_desk(self.desk, lambda connection: carry_out_orders(self, connection))
         for session in list(self.sessions.values()):
             session.tend()
 
@@ -325,12 +331,14 @@ def _why_not_resumed(elsewhere: Any) -> str:
 
 
 _node: Node | None = None
+_loop: asyncio.AbstractEventLoop | None = None  # on which it runs
 _tasks: set[asyncio.Task[None]] = set()
 
 
 async def start() -> None:
     """Join the cluster. The server calls this once, before it accepts connections."""
-    global _node
+    global _node, _loop
+    _loop = asyncio.get_running_loop()
     willow = settings.WILLOW
     desk = desk_lane("desk")
     _keep(desk.run())
@@ -368,6 +376,11 @@ async def drain() -> None:
         for session in list(node.sessions.values()):
             session.kick(NODE_IS_DRAINING, "This node is stopping.")
         await node.leave_cluster()
+
+
+def here() -> tuple[Node, asyncio.AbstractEventLoop] | None:
+    """The node of this process and the loop on which it runs, for other threads; None if there is none."""
+    return (_node, _loop) if _node is not None and _loop is not None else None
 
 
 def current() -> Node:

@@ -197,6 +197,15 @@ class Session:
             if claim.deadline <= now and held.get(claim_id) != claim.index:
                 self.let_go(claim_id, claim.index)
 
+    async def forget_lost_claims(self, connection: AsyncConnection[Any]) -> None:
+        """An operator ended claims of this session: the places that they took are free again, now."""
+        known = dict(self.claims)
+        cursor = await connection.execute(statement("held_by"), {"holder": self.session_id})
+        held = {(queue_id, sequence): index for queue_id, sequence, index, _ in await cursor.fetchall()}
+        for claim_id, claim in known.items():
+            if held.get(claim_id) != claim.index and self.claims.get(claim_id) is claim:
+                self.let_go(claim_id, claim.index)
+
     # reading
 
     def read_stream(

@@ -32,6 +32,7 @@ class Reason(models.TextChoices):
     TIMEOUT = "timeout", "its claim ran out"
     DISCONNECTED = "disconnected", "its client went away"
     EXPIRED = "expired", "its time to live ended"
+    OPERATOR = "operator", "an operator said so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +60,8 @@ MOVES = (
     Move("bury", starts=UNCLAIMED | {State.CLAIMED}),
     Move("drop_oldest", starts=UNCLAIMED | {State.RETAINED}),
     Move("retain_streams", starts=frozenset({State.RETAINED})),
+    Move("drop", starts=frozenset(State)),
+    Move("retry_now", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
+    Move("reprioritise", starts=UNCLAIMED, leads_to=UNCLAIMED),
+    Move("take_out", starts=UNCLAIMED),
 )

@@ -181,6 +181,13 @@ class Waiters:
         if demand.when_ended is not None:
             demand.when_ended()
 
+    def free_places(self) -> dict[int, int]:
+        """By queue: the messages that those who wait could be given now."""
+        return {
+            queue_id: sum(demand.places for demand in waiting if demand.places > 0)
+            for queue_id, waiting in self._by_queue.items()
+        }
+
     def queues_waited_for(self) -> list[int]:
         return list(self._by_queue)
 

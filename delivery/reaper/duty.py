@@ -20,6 +20,7 @@ class Tools:
     connection: AsyncConnection[Any]
     endings: Endings
     became_ready: Callable[[int, int], None]
+    notices_left: Callable[[], None]
 
 
 RunOnce = Callable[[Tools, datetime | None], Awaitable[int]]
@@ -27,8 +28,12 @@ RunOnce = Callable[[Tools, datetime | None], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """`run_once(tools, now)` does some of the work and says how much; `every` seconds it is due again."""
+    """`run_once(tools, now)` does some of the work and says how much; `every` seconds it is due again.
+
+    It is called again at once when it did as much as it could, unless it may take long and others must have their turn.
+    """
 
     name: str
     run_once: RunOnce
     every: float = 0.0
+    goes_on: bool = True

@@ -10,10 +10,9 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.database import connect
-from delivery.endings import Endings
+from delivery.endings import endings_without_sessions
 from delivery.hints import Hints
-from delivery.notices import Notices
-from delivery.reaper import claims, housekeeping, journal, messages, nodes, retention
+from delivery.reaper import claims, housekeeping, journal, messages, nodes, redrives, retention
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
 from delivery.statements import statement
 
@@ -28,6 +27,7 @@ DUTIES = (
     Duty("end overdue holds", claims.end_overdue_holds),
     Duty("hand on requests of lost workers", claims.hand_on_requests_of_lost_workers),
     Duty("bury expired messages", messages.bury_expired_messages),
+    Duty("redrive dead letters", redrives.redrive_dead_letters, goes_on=False),
     Duty("take over from silent nodes", nodes.take_over_from_silent_nodes),
     Duty("retain streams", retention.retain_streams, every=1),
     Duty("forget transient clients", retention.forget_transient_clients, every=5),
@@ -35,6 +35,8 @@ DUTIES = (
     Duty("compact sequences", housekeeping.compact_sequences, every=2),
     Duty("restart idle sequences", housekeeping.restart_idle_sequences, every=30),
     Duty("forget notices", housekeeping.forget_notices, every=60),
+    Duty("forget redriven messages", redrives.forget_redriven_messages, every=60),
+    Duty("forget session orders", nodes.forget_session_orders, every=60),
     Duty("forget sessions", nodes.forget_sessions, every=60),
     Duty("forget nodes", nodes.forget_nodes, every=60),
     Duty("make journal days", journal.make_journal_days, every=600),
@@ -75,14 +77,10 @@ class Reaper:
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)
 
     def tools(self, connection: AsyncConnection[Any]) -> Tools:
-        notices = Notices(
-            node_id=None,
-            listener_of=lambda _: None,
-            queue_name=lambda _: "",
-            left_elsewhere=self.hints.notices_left,
+        endings = endings_without_sessions(
+            name=NAME, notices_left=self.hints.notices_left, became_ready=self._came_back
         )
-        endings = Endings(node_id=None, node_name=NAME, notices=notices, became_ready=self._came_back)
-        return Tools(connection, endings, self.hints.messages_ready)
+        return Tools(connection, endings, self.hints.messages_ready, self.hints.notices_left)
 
     def _came_back(self, queue_id: int, delay: float) -> None:
         if delay <= 0:
@@ -101,7 +99,7 @@ class Reaper:
             while True:
                 done = await duty.run_once(tools, None)
                 handled += done
-                if done < LIMIT:
+                if done < LIMIT or not duty.goes_on:
                     break
         except psycopg.Error as failure:
             if tools.connection.closed:

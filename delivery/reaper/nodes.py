@@ -9,6 +9,7 @@ from delivery.reaper.duty import LIMIT, Tools
 from delivery.statements import statement
 
 FORGET_NODES_SECONDS = 86_400.0
+FORGET_ORDERS_SECONDS = 60.0  # nodes that are alive look every second
 
 
 async def take_over_from_silent_nodes(tools: Tools, now: datetime | None) -> int:
@@ -25,6 +26,11 @@ async def take_over_from_silent_nodes(tools: Tools, now: datetime | None) -> int
 async def forget_nodes(tools: Tools, now: datetime | None) -> int:
     parameters = {"now": now, "seconds": FORGET_NODES_SECONDS}
     return (await tools.connection.execute(client_statement("forget_nodes"), parameters)).rowcount
+
+
+async def forget_session_orders(tools: Tools, now: datetime | None) -> int:
+    parameters = {"now": now, "seconds": FORGET_ORDERS_SECONDS}
+    return (await tools.connection.execute(statement("forget_session_orders"), parameters)).rowcount
 
 
 async def forget_sessions(tools: Tools, now: datetime | None) -> int:

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from asgiref.sync import async_to_sync
-from channels.layers import get_channel_layer
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from delivery.hints import OPERATOR, Hint, send_hint
+from delivery.hints import Hint
 from delivery.serving.config_text import READERS, read_config, write_config
 from delivery.serving.models import ServiceConfig, ServiceConfigVersion
 from delivery.serving.names import LONGEST_NAME
+from delivery.telling import tell_nodes
 from queues.definitions import is_name
 
 MOST_BYTES = 256 * 1024  # of a configuration, as JSON
@@ -83,9 +81,7 @@ def _store(
 
 
 def _tell_nodes() -> None:
-    """Nodes that this does not reach find the change by polling."""
-    if settings.WILLOW.redis_url:
-        async_to_sync(send_hint)(get_channel_layer(), OPERATOR, Hint(configs=True))
+    tell_nodes(Hint(configs=True))
 
 
 def _check_name(name: str) -> None:

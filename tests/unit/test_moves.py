@@ -8,7 +8,15 @@ from delivery.statements import SQL_FOLDER, statement
 from delivery.states import MOVES, Move
 
 WRITES_STATE = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) delivery_message\b")
-LEASES_ONLY = {"keepalive", "restart_leases", "hand_claims_over", "mark_dead"}  # they leave the state as it is
+LEASES_ONLY = {
+    "keepalive",
+    "restart_leases",
+    "hand_claims_over",
+    "mark_dead",
+    "mark_moved",
+}  # they leave the state as it is
+
+GUARDED_BY = {"replace": "find_by_key", "bury": "retry", "take_out": "lock_unclaimed"}
 
 
 def test_every_statement_that_changes_a_state_is_a_move() -> None:
@@ -25,7 +33,7 @@ def test_the_other_statements_do_not_set_the_state(name: str) -> None:
 def test_a_move_starts_only_where_the_table_says(move: Move) -> None:
     guards = _guarded_states(statement(move.statement))
     if guards is None:  # the caller has the rows locked and checked: another statement holds the guard
-        guards = _guarded_states(statement({"replace": "find_by_key", "bury": "retry"}[move.statement]))
+        guards = _guarded_states(statement(GUARDED_BY[move.statement]))
     assert guards <= {state.value for state in move.starts}
 
 

@@ -1,0 +1,6 @@
+"""What operators do to messages, queues and sessions, and what they ask about them: for the console and for REST.
+
+Everything here is called synchronously and goes through Django's connection. What changes messages is the same code
+and the same guarded statements that the engine and the reaper use (`bridge.py`), done in batches, told to the nodes
+(`delivery/telling.py`) and written into the audit (`audit.py`).
+"""

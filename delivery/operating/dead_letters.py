@@ -1,0 +1,118 @@
+"""Dead letters: what is there, in groups and one by one; purging and exporting them. Redriving is in redrive.py."""
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from delivery.database import fetch_rows
+from delivery.operating.audit import Operator, audit
+from delivery.operating.bridge import operate
+from delivery.operating.choosing import MessageFilter, MessageId, Page, Place, messages_page
+from delivery.operating.messages import Choice, describe, messages_drop
+from delivery.operating.tally import Tally
+from delivery.statements import statement
+from queues.definitions import DEAD_SUFFIX
+from queues.models import Queue
+
+GROUP_LOOKED_AT = 20_000  # dead letters of each queue, the newest first
+MOST_GROUPS = 1000
+EXPORT_PAGE = 200  # messages that are in memory at once
+WHOLE_BODY = 2**31 - 1  # bytes: more than a body can have
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterGroup:
+    queue_id: int
+    queue_name: str
+    queue_tags: list[str]
+    reason: str | None
+    signature: str
+    messages: int
+    first_died_at: datetime | None
+    last_died_at: datetime | None
+    last_error: str | None
+    last_client: str | None
+    is_partial: bool  # the queue has older ones, which were not looked at
+
+
+def dead_letter_queue_ids(*, name: str | None = None, tags: Sequence[str] | None = None) -> tuple[int, ...]:
+    """All dead letter queues; or those of a name, which may be that of the queue they belong to."""
+    queues = Queue.objects.filter(name__endswith=DEAD_SUFFIX)
+    if name is not None:
+        queues = queues.filter(name=name if name.endswith(DEAD_SUFFIX) else f"{name}{DEAD_SUFFIX}")
+    if tags is not None:
+        queues = queues.filter(tags=sorted(set(tags)))
+    return tuple(queues.order_by("id").values_list("id", flat=True))
+
+
+def dead_letter_groups(*, queue_ids: Sequence[int] | None = None) -> list[DeadLetterGroup]:
+    """The largest groups first. Of each queue, the newest GROUP_LOOKED_AT are looked at."""
+    parameters = {
+        "queue_id": list(dead_letter_queue_ids() if queue_ids is None else queue_ids),
+        "looked_at": GROUP_LOOKED_AT,
+        "limit": MOST_GROUPS,
+    }
+
+    async def work(connection: AsyncConnection[Any]) -> list[Any]:
+        return await fetch_rows(connection, statement("dead_letter_groups"), parameters)
+
+    groups = []
+    for row in operate(work):
+        values = row._asdict()
+        looked_at = values.pop("rows_looked_at")
+        groups.append(DeadLetterGroup(**values, is_partial=looked_at >= GROUP_LOOKED_AT))
+    return groups
+
+
+def dead_letters_page(
+    *, chosen: MessageFilter, place: Place | None = None, limit: int = 100, body_bytes: int = 0
+) -> Page:
+    return messages_page(chosen=chosen, place=place, limit=limit, body_bytes=body_bytes)
+
+
+def dead_letters_purge(*, chosen: Choice, by: Operator) -> Tally:
+    """Drop dead letters for good, those apart that a client is working on."""
+    return messages_drop(chosen=chosen, by=by)
+
+
+def dead_letters_export(*, chosen: MessageFilter, by: Operator) -> Iterator[bytes]:
+    """Every dead letter that the filter chooses as a line of JSON, oldest first in each queue."""
+    audit(by=by, action="export dead letters", target="dead letters", details={"chosen": describe(chosen)})
+    return _export_lines(chosen)
+
+
+def _export_lines(chosen: MessageFilter) -> Iterator[bytes]:
+    names = {queue.pk: queue for queue in Queue.objects.filter(pk__in=chosen.queue_ids)}
+    place: Place | None = Place()
+    while place is not None:
+        page = messages_page(chosen=chosen, place=place, limit=EXPORT_PAGE, body_bytes=WHOLE_BODY)
+        if page.rows:
+            yield b"".join(_line(row, names.get(row.queue_id)) for row in page.rows)
+        place = page.next
+
+
+def _line(row: Any, queue: Queue | None) -> bytes:
+    body = bytes(row.body)
+    try:
+        shown: dict[str, Any] = {"body": body.decode()}
+    except UnicodeDecodeError:
+        shown = {"body_base64": base64.b64encode(body).decode()}
+    values = {
+        "id": str(MessageId(row.queue_id, row.sequence, row.index)),
+        "queue": queue.name if queue else None,
+        "tags": queue.tags if queue else [],
+        "reason": row.dead_reason,
+        "error": row.last_error,
+        "client": row.last_client,
+        "died_at": row.died_at.isoformat() if row.died_at else None,
+        "origin_shard": row.origin_queue_id,
+        "origin_index": row.origin_index,
+        "origin_attempts": row.origin_attempts,
+        "priority": row.priority,
+    }
+    return json.dumps(values | shown, ensure_ascii=False).encode() + b"\n"

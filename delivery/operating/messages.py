@@ -1,0 +1,224 @@
+"""What operators do to messages: retry now, drop, move, change the priority. Claimed messages are left alone."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from psycopg import AsyncConnection
+
+from delivery.database import fetch_rows
+from delivery.operating.announcing import NAME, Announcements
+from delivery.operating.audit import Operator, audited
+from delivery.operating.bridge import operate
+from delivery.operating.choosing import (
+    MessageFilter,
+    MessageId,
+    Page,
+    Place,
+    find_page,
+    id_columns,
+    in_batches,
+    row_id,
+    with_sequence_found,
+)
+from delivery.operating.tally import BATCH, BUSY, CLAIMED, GONE, MOST_MESSAGES, REQUEST, Budget, Tally
+from delivery.operating.transfer import lock_unclaimed, transfer
+from delivery.protocol.fields import U32_MAX
+from delivery.stages import DROP
+from delivery.stages import REQUEST as REQUEST_BIT
+from delivery.statements import statement
+from delivery.states import State
+from queues.definitions import QueueRecord, record_of
+from queues.models import Queue
+
+SHOWN_IDS = 100  # in an audit entry
+SHOWN_QUEUES = 5
+
+Choice = MessageFilter | Sequence[MessageId]
+# Does one batch, and returns the places (from 1 on) of what was done, and the reasons for what failed.
+Batch = Callable[[AsyncConnection[Any], Sequence[MessageId], Announcements], Awaitable[tuple[set[int], Counter[str]]]]
+
+
+def messages_retry_now(*, chosen: Choice, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
+    """Delayed messages are ready at once."""
+    return _act("retry messages now", chosen, by, _retry_now, limit, can_be=frozenset({State.DELAYED}))
+
+
+def messages_drop(*, chosen: Choice, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
+    """Messages are gone for good; posters that asked for `drop` are told."""
+    return _act("drop messages", chosen, by, drop_batch, limit, can_be=frozenset(State) - {State.CLAIMED})
+
+
+def messages_move(*, chosen: Choice, target: Queue, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
+    """Messages go to the end of another queue, with their priority and what is left of their delay and ttl."""
+    if target.pk in queues_of(chosen):
+        raise ValidationError(f"The messages are in the queue {target} already.")
+    record = queue_record(target)
+
+    async def move(
+        connection: AsyncConnection[Any], ids: Sequence[MessageId], told: Announcements
+    ) -> tuple[set[int], Counter[str]]:
+        return await _move(connection, ids, record, told)
+
+    details = {"to": str(target)}
+    return _act("move messages", chosen, by, move, limit, details, can_be=frozenset({State.READY, State.DELAYED}))
+
+
+def messages_set_priority(*, chosen: Choice, priority: int, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
+    """Waiting messages go before or behind others from now on."""
+    if not 0 <= priority <= U32_MAX:
+        raise ValidationError(f"A priority is a whole number from 0 to {U32_MAX}, not {priority}.")
+
+    async def reprioritise(
+        connection: AsyncConnection[Any], ids: Sequence[MessageId], told: Announcements
+    ) -> tuple[set[int], Counter[str]]:
+        parameters = id_columns(ids) | {"priority": priority}
+        rows = await fetch_rows(connection, statement("reprioritise"), parameters)
+        return {row.place for row in rows}, Counter()
+
+    states = frozenset({State.READY, State.DELAYED})
+    return _act("change priority", chosen, by, reprioritise, limit, {"priority": priority}, can_be=states)
+
+
+def queue_record(queue: Queue) -> QueueRecord:
+    values = Queue.objects.filter(pk=queue.pk).values().first()
+    if values is None:
+        raise ValidationError(f"The queue {queue} is gone.")
+    return record_of(values)
+
+
+def _act(
+    action: str,
+    chosen: Choice,
+    by: Operator,
+    batch: Batch,
+    limit: int,
+    details: dict[str, Any] | None = None,
+    *,
+    can_be: frozenset[State],
+) -> Tally:
+    said = {**(details or {}), "chosen": describe(chosen)}
+    with audited(by=by, action=action, target=_target(chosen), details=said) as tally:
+        if isinstance(chosen, MessageFilter):
+            tally.add(act_on_filter(chosen, batch, Budget(limit), can_be))
+        else:
+            for ids in in_batches(chosen, BATCH):
+                tally.add(_do(batch, ids, can_be))
+    return tally
+
+
+def act_on_filter(chosen: MessageFilter, batch: Batch, budget: Budget, can_be: frozenset[State]) -> Tally:
+    """Those that the filter chooses and whose state allows it, a batch at a time until the budget is spent."""
+    tally = Tally()
+    narrowed = with_sequence_found(chosen)
+    place: Place | None = Place()
+    while place is not None:
+        if budget.is_spent:
+            tally.more = True
+            break
+        page = _one_look(narrowed, place, budget.batch)
+        if page.rows:
+            tally.add(_do(batch, [row_id(row) for row in page.rows], can_be))
+            budget.spend(len(page.rows))
+        place = page.next
+    return tally
+
+
+def _one_look(chosen: MessageFilter, place: Place, limit: int) -> Page:
+    return operate(lambda connection: find_page(connection, chosen, place, limit=limit, looks=1))
+
+
+def _do(batch: Batch, ids: Sequence[MessageId], can_be: frozenset[State]) -> Tally:
+    """One batch, in one transaction; those who wait are told of it when it is committed."""
+    told = Announcements()
+
+    async def work(connection: AsyncConnection[Any]) -> Tally:
+        done, failed = await batch(connection, ids, told)
+        left = [one for place, one in enumerate(ids, 1) if place not in done]
+        skipped = await _reasons(connection, left, can_be) - failed_places(failed)
+        return Tally(done=len(done), skipped=skipped, failed=failed)
+
+    tally = operate(work)
+    told.send()
+    return tally
+
+
+def failed_places(failed: Counter[str]) -> Counter[str]:
+    """Messages that failed were free to be moved, and so would count as busy too."""
+    return Counter({BUSY: failed.total()})
+
+
+async def _reasons(
+    connection: AsyncConnection[Any], ids: Sequence[MessageId], can_be: frozenset[State]
+) -> Counter[str]:
+    """Why messages were not moved."""
+    if not ids:
+        return Counter()
+    states = {row.place: row for row in await fetch_rows(connection, statement("states_of"), id_columns(ids))}
+    return Counter(_reason(states.get(place), can_be) for place in range(1, len(ids) + 1))
+
+
+def _reason(row: Any, can_be: frozenset[State]) -> str:
+    if row is None:
+        return GONE
+    if row.state == State.CLAIMED:
+        return CLAIMED
+    if State(row.state) not in can_be:
+        return State(row.state).label
+    return REQUEST if row.notify & REQUEST_BIT else BUSY
+
+
+async def _retry_now(
+    connection: AsyncConnection[Any], ids: Sequence[MessageId], told: Announcements
+) -> tuple[set[int], Counter[str]]:
+    rows = await fetch_rows(connection, statement("retry_now"), id_columns(ids))
+    for row in rows:
+        told.became_ready(row.queue_id)
+    return {row.place for row in rows}, Counter()
+
+
+async def drop_batch(
+    connection: AsyncConnection[Any], ids: Sequence[MessageId], told: Announcements, *, forced: bool = False
+) -> tuple[set[int], Counter[str]]:
+    parameters = id_columns(ids) | {"forced": forced, "node": None, "node_name": NAME}
+    rows = await fetch_rows(connection, statement("drop"), parameters)
+    if any(row.notify & DROP for row in rows):
+        told.notices_left()
+    holders = [row.holder for row in rows if row.holder is not None]
+    if holders:
+        await connection.execute(statement("order_sessions"), {"session": holders, "disconnects": False})
+        told.orders_left()
+    return {row.place for row in rows}, Counter()
+
+
+async def _move(
+    connection: AsyncConnection[Any], ids: Sequence[MessageId], target: QueueRecord, told: Announcements
+) -> tuple[set[int], Counter[str]]:
+    rows = await lock_unclaimed(connection, ids)
+    result = await transfer(connection, rows, target, by=NAME)
+    if result.moved:
+        told.became_ready(target.id, len(result.moved))
+    if result.left_notices:
+        told.notices_left()
+    return {row.place for row, _ in result.moved}, Counter(reason for _, reason in result.refused)
+
+
+def describe(chosen: Choice) -> Any:
+    if isinstance(chosen, MessageFilter):
+        return chosen.as_json()
+    shown = [str(one) for one in chosen[:SHOWN_IDS]]
+    return {"ids": shown, "count": len(chosen)}
+
+
+def _target(chosen: Choice) -> str:
+    """The queues that are concerned, by name."""
+    ids = sorted(queues_of(chosen))
+    named = {queue.pk: str(queue) for queue in Queue.objects.filter(pk__in=ids)}
+    names = [named.get(queue_id, f"queue {queue_id}") for queue_id in ids]
+    rest = f" and {len(names) - SHOWN_QUEUES} more" if len(names) > SHOWN_QUEUES else ""
+    return ", ".join(names[:SHOWN_QUEUES]) + rest
+
+
+def queues_of(chosen: Choice) -> set[int]:
+    return set(chosen.queue_ids) if isinstance(chosen, MessageFilter) else {one.queue_id for one in chosen}

@@ -1,0 +1,107 @@
+"""What operators do to queues. Making and changing them is in queues/services.py; here it is audited and told."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from delivery import services
+from delivery.models import Message
+from delivery.operating.announcing import Announcements
+from delivery.operating.audit import Operator, audit, audited
+from delivery.operating.bridge import operate
+from delivery.operating.choosing import MessageFilter, MessageId
+from delivery.operating.messages import act_on_filter, drop_batch
+from delivery.operating.tally import BATCH, MOST_MESSAGES, Budget, Tally
+from delivery.states import State
+from delivery.waiting import MOST_PLACES_AT_ONCE
+from queues import services as definitions
+from queues.models import Queue
+
+UNHELD = frozenset(State) - {State.CLAIMED}
+FORCED_BATCHES = 20  # in the transaction that deletes a queue: what consumers hold, and what came in meanwhile
+
+
+def queue_create(
+    *, name: str, tags: Iterable[str] = (), chosen: Mapping[str, Any] | None = None, by: Operator
+) -> Queue:
+    queue = definitions.queue_create(name=name, tags=tags, chosen=chosen)
+    audit(by=by, action="create queue", target=str(queue), details={"settings": dict(chosen or {})})
+    _tell_of_change(queue)
+    return queue
+
+
+def queue_change(*, queue: Queue, changes: Mapping[str, Any], by: Operator) -> None:
+    definitions.queue_update(queue=queue, changes=changes)
+    audit(by=by, action="change queue", target=str(queue), details={"settings": dict(changes)})
+    _tell_of_change(queue)
+
+
+def queue_pause(*, queue: Queue, by: Operator) -> None:
+    definitions.queue_pause(queue=queue)
+    audit(by=by, action="pause queue", target=str(queue))
+    _tell_of_change(queue)
+
+
+def queue_resume(*, queue: Queue, by: Operator) -> None:
+    """Those who wait are served at once."""
+    definitions.queue_resume(queue=queue)
+    audit(by=by, action="resume queue", target=str(queue))
+    _tell_of_change(queue, wake=True)
+
+
+def queue_purge(*, queue: Queue, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
+    """Drop all messages that nobody holds. `more` in the answer: there are some left, do it again."""
+    with audited(by=by, action="purge queue", target=str(queue)) as tally:
+        tally.add(_purge(queue, Budget(limit)))
+    return tally
+
+
+def queue_delete(*, queue: Queue, by: Operator, forced: bool = False) -> Tally:
+    """Remove a queue: an empty one, or if that is forced with all that it holds, also what clients are working on."""
+    with audited(by=by, action="delete queue", target=str(queue), details={"forced": forced}) as tally:
+        if forced:
+            tally.add(_purge(queue, Budget()))
+            if tally.more:
+                raise ValidationError(
+                    f"{tally.done} messages of the queue {queue} were dropped, and there are more; delete it once more."
+                )
+        told = Announcements()
+        with transaction.atomic():
+            Queue.objects.select_for_update().filter(pk=queue.pk).first()  # nothing arrives until the commit
+            if forced:
+                tally.done += _drop_held(queue, told)
+            services.queue_delete(queue=queue)
+            told.queues_changed(queue.pk)
+            told.send()
+        tally.skipped.clear()  # what the purge could not drop is gone now, too
+    return tally
+
+
+def _purge(queue: Queue, budget: Budget) -> Tally:
+    return act_on_filter(MessageFilter(queue_ids=(queue.pk,)), drop_batch, budget, UNHELD)
+
+
+def _drop_held(queue: Queue, told: Announcements) -> int:
+    dropped = 0
+    for _ in range(FORCED_BATCHES):
+        left = Message.objects.filter(queue_id=queue.pk).values_list("queue_id", "sequence", "index")[:BATCH]
+        ids = [MessageId(*numbers) for numbers in left]
+        if not ids:
+            break
+        dropped += _drop_by_force(ids, told)
+    return dropped
+
+
+def _drop_by_force(ids: list[MessageId], told: Announcements) -> int:
+    done, _ = operate(lambda connection: drop_batch(connection, ids, told, forced=True))
+    return len(done)
+
+
+def _tell_of_change(queue: Queue, *, wake: bool = False) -> None:
+    told = Announcements()
+    told.queues_changed(queue.pk)
+    if wake:
+        told.became_ready(queue.pk, MOST_PLACES_AT_ONCE)
+    told.send()

@@ -1,0 +1,9 @@
+-- mark_moved: messages that went to another queue still tell the posters that they had.
+-- Runs on: the message's primary key.
+UPDATE delivery_message m
+SET poster = w.poster, poster_node = w.poster_node, label = w.label, notify = w.notify
+FROM unnest(
+    %(queue_id)b::bigint[], %(sequence)b::bigint[], %(poster)b::bigint[], %(poster_node)b::bigint[],
+    %(label)b::bigint[], %(notify)b::bigint[]
+) AS w (queue_id, sequence, poster, poster_node, label, notify)
+WHERE m.queue_id = w.queue_id AND m.sequence = w.sequence

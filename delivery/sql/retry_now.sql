@@ -1,0 +1,16 @@
+-- retry_now: an operator makes delayed messages ready before their time.
+-- Runs on: the message's primary key (state + 0: so that no other index fits).
+-- Shape: guarded by state and, where it is given, index. What somebody else is just moving is skipped.
+WITH locked AS MATERIALIZED (
+    SELECT c.place, m.queue_id, m.sequence
+    FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
+         WITH ORDINALITY AS c (queue_id, sequence, index, place)
+    JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence
+    WHERE m.state + 0 = 1 AND (c.index IS NULL OR m.index = c.index)
+    FOR UPDATE OF m SKIP LOCKED
+)
+UPDATE delivery_message m
+SET state = 0, available_at = NULL
+FROM locked l
+WHERE m.queue_id = l.queue_id AND m.sequence = l.sequence
+RETURNING l.place, m.queue_id

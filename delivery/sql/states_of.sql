@@ -1,0 +1,7 @@
+-- states_of: how messages are that an operator's statement did not move, to say why.
+-- Runs on: the message's primary key.
+SELECT c.place, m.state, m.notify
+FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
+     WITH ORDINALITY AS c (queue_id, sequence, index, place)
+JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence
+WHERE c.index IS NULL OR m.index = c.index

@@ -1,0 +1,24 @@
+-- take_out: messages leave their queues for others, to which the caller has posted them in the same transaction.
+-- Runs on: the message's primary key.
+-- Shape: the caller holds the rows locked (lock_unclaimed.sql), so ID and index are guard enough. The poster is told
+-- nothing: its message lives on.
+WITH leaving AS (
+    SELECT * FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[], %(error)b::text[])
+                  AS l (queue_id, sequence, index, error)
+), ended AS (
+    DELETE FROM delivery_message m
+    USING leaving l JOIN queues_queue q ON q.id = l.queue_id
+    WHERE m.queue_id = l.queue_id AND m.sequence = l.sequence AND m.index = l.index
+    RETURNING q.name AS queue_name, q.tags AS queue_tags, l.error, m.queue_id, m.sequence, m.index, m.attempts,
+              m.priority, m.posted_at, m.assigned_at, m.last_client, m.poster, octet_length(m.body) AS size
+), journalled AS (
+    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
+                                  client, node, posted_at, assigned_at, size, error)
+    SELECT queue_id, queue_name, queue_tags, index, 'dropped', 'operator', attempts, priority, poster,
+           last_client, %(node_name)s, posted_at, assigned_at, size, error
+    FROM ended
+), freed AS (
+    INSERT INTO delivery_freesequences (queue_id, sequences)
+    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
+)
+SELECT count(*) FROM ended
