@@ -18,10 +18,13 @@ class Place:
     may: May = May.LOOK
 
 
+QUEUE_PAGES = ("console:queue", "console:queue_new", "console:queue_settings", "console:queue_purge",
+               "console:queue_delete")  # fmt: skip
+
 PLACES: dict[str, tuple[Place, ...]] = {
     "": (Place("Overview", "monitoring", "console:overview"),),
     "Messages": (
-        Place("Queues", "stacks", "console:queues", ("console:queue", "console:queue_new", "console:queue_settings")),
+        Place("Queues", "stacks", "console:queues", QUEUE_PAGES),
         Place("Messages", "mail", "console:messages", ("console:message",)),
         Place("Dead letters", "skull", "console:dead_letters"),
         Place("Tag explainer", "sell", "console:tag_explainer"),
