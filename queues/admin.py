@@ -34,7 +34,7 @@ class QueueAdmin(ServiceAdmin):
     ) -> type[forms.ModelForm]:
         form = QueueCreationForm if obj is None else QueueSettingsForm
         # Made anew by the admin, so that the fields look like those of its other pages.
-        return super().get_form(request, obj, change, form=form, fields=form.Meta.fields, **kwargs)
+        return super().get_form(request, obj, change, **{**kwargs, "form": form, "fields": form.Meta.fields})
 
     def get_fields(self, request: HttpRequest, obj: Queue | None = None) -> Any:
         if obj is None:
