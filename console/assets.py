@@ -10,3 +10,11 @@ def stylesheet(request: HttpRequest) -> str:
 
 def script(request: HttpRequest) -> str:
     return static("console/live.js")
+
+
+def message_stylesheet(request: HttpRequest) -> str:
+    return static("console/messages.css")
+
+
+def choices_script(request: HttpRequest) -> str:
+    return static("console/choices.js")

@@ -19,6 +19,10 @@ class May(StrEnum):
     CHANGE_MESSAGES = "console.change_messages"
     REDRIVE = "console.redrive_dead_letters"
     DISCONNECT = "console.disconnect_clients"
+    CREATE_CLIENTS = "clients.add_client"
+    DELETE_CLIENTS = "clients.delete_client"
+    MAKE_KEYS = "clients.add_key"
+    CHANGE_KEYS = "clients.change_key"
 
 
 # The console's own; the others come with their models.

@@ -38,6 +38,8 @@ class MessageQuery:
     older_than: timedelta | None = None
     younger_than: timedelta | None = None
     text: str = ""  # in the body, exactly so
+    reason: str | None = None  # dead letters: why they died
+    signature: str | None = None  # dead letters: what their errors have in common; empty: they have none
     backwards: bool = False  # in the opposite order
 
     @property
@@ -63,7 +65,9 @@ class MessageRow:
     holder_name: str | None
     lease_until: datetime | None
     last_error: str | None
+    last_client: str | None
     dead_reason: str | None
+    died_at: datetime | None
     size: int
     beginning: bytes | None  # of the body; None: whoever asks may not see bodies
 
@@ -138,6 +142,10 @@ def _wanted(query: MessageQuery) -> Wanted:
         hit.append("posted_at <= now() - %(older_than)s")
     if query.younger_than is not None:
         hit.append("posted_at >= now() - %(younger_than)s")
+    if query.reason is not None:
+        hit.append("dead_reason = %(reason)s")
+    if query.signature is not None:
+        hit.append("willow_error_signature(last_error) = %(signature)s")
     if query.text:
         hit.append("position(%(text)s::bytea IN body) > 0")
     values = {
@@ -146,6 +154,8 @@ def _wanted(query: MessageQuery) -> Wanted:
         "state": query.state,
         "older_than": query.older_than,
         "younger_than": query.younger_than,
+        "reason": query.reason,
+        "signature": query.signature,
         "text": query.text.encode(),
     }
     return Wanted(" AND ".join(narrowing), " AND ".join(hit), values)

@@ -119,8 +119,8 @@ UNFOLD: dict[str, Any] = {
     "SITE_SYMBOL": "potted_plant",
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
-    "STYLES": ["console.assets.stylesheet"],
-    "SCRIPTS": ["console.assets.script"],
+    "STYLES": ["console.assets.stylesheet", "console.assets.message_stylesheet"],
+    "SCRIPTS": ["console.assets.script", "console.assets.choices_script"],
     "SIDEBAR": {"navigation": "console.navigation.sidebar"},
     "COLORS": {"primary": PRIMARY_COLORS},
 }
