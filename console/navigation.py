@@ -25,12 +25,17 @@ PLACES: dict[str, tuple[Place, ...]] = {
     "": (Place("Overview", "monitoring", "console:overview"),),
     "Messages": (
         Place("Queues", "stacks", "console:queues", QUEUE_PAGES),
-        Place("Messages", "mail", "console:messages", ("console:message",)),
-        Place("Dead letters", "skull", "console:dead_letters"),
+        Place("Messages", "mail", "console:messages", ("console:message", "console:messages_act")),
+        Place(
+            "Dead letters",
+            "skull",
+            "console:dead_letters",
+            ("console:dead_letter_list", "console:dead_letters_drop", "console:redrive_new", "console:redrive"),
+        ),
         Place("Tag explainer", "sell", "console:tag_explainer"),
     ),
     "Programs": (
-        Place("Clients", "devices", "console:clients", ("console:client",)),
+        Place("Clients", "devices", "console:clients", ("console:client", "console:client_new", "console:key_new")),
         Place("Sessions", "lan", "console:sessions"),
         Place("Services", "handshake", "console:services", ("console:service",)),
     ),
