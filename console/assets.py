@@ -8,6 +8,10 @@ def stylesheet(request: HttpRequest) -> str:
     return static("console/console.css")
 
 
+def keyboard_script(request: HttpRequest) -> str:
+    return static("console/keyboard.js")
+
+
 def script(request: HttpRequest) -> str:
     return static("console/live.js")
 

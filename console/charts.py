@@ -40,7 +40,7 @@ class Chart:
         legend = format_html_join("", '<li class="tone-{}">{}</li>', ((line.tone, line.name) for line in self.series))
         marks = format_html_join("", "<span>{}</span>", ((f"{figure(top * part)}{self.unit}",) for part in (1, 0.5, 0)))
         return format_html(
-            '<figure class="chart" data-chart="{}">'
+            '<figure class="graph" data-chart="{}">'
             '<figcaption><ul class="legend">{}</ul><output class="readout"></output></figcaption>'
             '<div class="plot"><div class="y-labels" aria-hidden="true">{}</div>'
             '<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg></div>'

@@ -47,7 +47,7 @@ class Row:
 
     @property
     def posts_per_minute(self) -> float:
-        return sum(self.posts[-7:-1]) / 6
+        return sum(self.posts[-6:]) / 6
 
 
 def read_queues(given: QueryDict) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def read_queues(given: QueryDict) -> dict[str, Any]:
     chosen = sorted(filter(ONLY[only][1], fitting), key=ORDERS[order][1])
     shown: Page[QueueFigures] = Paginator(chosen, PAGE_ROWS).get_page(given.get("page"))
     return {
-        "rows": [Row(queue, readings.lately.posts_of(queue.id)) for queue in shown],
+        "rows": [Row(queue, readings.lately.posts_of(queue.id)[:-1]) for queue in shown],
         "shown": shown,
         "total": len(everything),
         "search": search,

@@ -26,7 +26,7 @@ def duration(seconds: float | None) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.2g} s"
     if seconds < 60:
         return f"{seconds:.0f} s"
     for size, unit, smaller, smaller_unit in UNITS:

@@ -117,7 +117,7 @@
   /* -- charts -- */
 
   function readOff(event) {
-    const chart = event.target.closest && event.target.closest("figure.chart");
+    const chart = event.target.closest && event.target.closest("figure.graph");
     if (!chart) return;
     const plot = chart.querySelector("svg").getBoundingClientRect();
     const data = JSON.parse(chart.dataset.chart);
