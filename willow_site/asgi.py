@@ -1,4 +1,4 @@
-"""The ASGI application: HTTP goes to Django, WebSockets on /connect/ to the broker, on /console/live/ to the console."""
+"""The ASGI application: HTTP goes to Django, WebSockets to the broker (/connect/) and the console (/console/live/)."""
 
 import os
 from typing import Any

@@ -34,9 +34,9 @@ def active_reaper() -> ActiveReaper | None:
 def duty_reports(runs: list[DutyRun]) -> list[DutyReport]:
     """Every duty there is, in the order in which the reaper does them."""
     by_name = {run.duty: run for run in runs}
-    return [
-        DutyReport(
-            duty.name, (duty.run_once.__doc__ or "").strip().partition("\n")[0], duty.every, by_name.get(duty.name)
-        )
-        for duty in DUTIES
-    ]
+    return [DutyReport(duty.name, _about(duty), duty.every, by_name.get(duty.name)) for duty in DUTIES]
+
+
+def _about(duty: Duty) -> str:
+    """The first line of what its function says about itself."""
+    return (duty.run_once.__doc__ or "").strip().partition("\n")[0]
