@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,31 @@ class Directory:
     def resolve(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
         """Find the queues that match. Where a reader names one queue, that queue comes to be if it is not there."""
         self._in_turn(name, lambda: self._resolve_now(name, tags, match, found, failed))
+
+    def find_each(
+        self,
+        names: Sequence[str],
+        tags: tuple[str, ...],
+        found: Found,
+        failed: Failed,
+        known: Sequence[QueueRecord] = (),
+    ) -> None:
+        """The queues of these names with exactly these tags, one after the other; they come to be if need be."""
+        queues = list(known)
+        while len(queues) < len(names):
+            name = names[len(queues)]
+            queue = self.known(name, tags)
+            if queue is None:
+                self.resolve(
+                    name,
+                    tags,
+                    "exact",
+                    lambda more: self.find_each(names, tags, found, failed, [*queues, *more]),
+                    failed,
+                )
+                return
+            queues.append(queue)
+        found(queues)
 
     def create(
         self,

@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "channels",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "queues",
     "clients",
     "delivery",
@@ -147,6 +148,10 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Status and operation of a Willow message broker.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,  # what is sent is refused where it has unknown fields, what is answered has more
+    "POSTPROCESSING_HOOKS": ["api.schema.complete"],
+    "SWAGGER_UI_DIST": "SIDECAR",  # no page loads anything from elsewhere
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
 LOGGING = {

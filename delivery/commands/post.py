@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from clients.models import Permission
 from delivery.posting import PostRequest
 from delivery.protocol.frames import Post
-from queues.definitions import QueueRecord, tag_set
+from queues.definitions import tag_set
 
 if TYPE_CHECKING:
     from delivery.session import Session
@@ -21,25 +21,9 @@ def submit_post(session: "Session", command: Post, tags: tuple[str, ...], **how:
     """`how` are the keywords of a PostRequest."""
     session.began()
     session.posts.began(command.queues)
-    _find_and_post(session, command, tags, [], how)
-
-
-def _find_and_post(
-    session: "Session", command: Post, tags: tuple[str, ...], found: list[QueueRecord], how: dict[str, Any]
-) -> None:
-    """Find the queues one after the other, then post to all of them."""
-    directory = session.node.directory
-    while len(found) < len(command.queues):
-        name = command.queues[len(found)]
-        queue = directory.known(name, tags)
-        if queue is None:
-            directory.resolve(
-                name,
-                tags,
-                "exact",
-                lambda queues: _find_and_post(session, command, tags, [*found, *queues], how),
-                lambda error: session.posts.ended(command, error),
-            )
-            return
-        found.append(queue)
-    session.node.engine.post(PostRequest(session.posts, command, found, **how))
+    session.node.directory.find_each(
+        command.queues,
+        tags,
+        lambda queues: session.node.engine.post(PostRequest(session.posts, command, queues, **how)),
+        lambda error: session.posts.ended(command, error),
+    )

@@ -40,7 +40,7 @@ def _read(session: "Session", command: Fetch | Pop, wait_seconds: float, **how: 
             return
         work_queues = [queue for queue in queues if not queue.is_stream]
         if queues and not work_queues:
-            session.refuse(command.label, _stream_is_subscribed_to(command.queue))
+            session.refuse(command.label, stream_is_subscribed_to(command.queue))
             return
         if len(session.demands) >= settings.WILLOW.connection_commands:
             session.refuse(command.label, _too_many_wait(len(session.demands)))
@@ -67,5 +67,5 @@ def _too_many_wait(waiting: int) -> WillowError:
     )
 
 
-def _stream_is_subscribed_to(name: str) -> WillowError:
+def stream_is_subscribed_to(name: str) -> WillowError:
     return WillowError(Code.BAD_REQUEST, "queue", f"The queue {name} is a stream: it is read by `subscribe`.")

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('delivery', '0003_services'),
+        ('delivery', '0005_views'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,209 @@
+"""/api/facts: what the data pipeline worked out of the journal."""
+
+from typing import Any, ClassVar
+
+from django.db.models import Model, QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.access import require_any, require_operator
+from api.fields import BigInteger, Name, Paging, page_of
+from api.pages import keyset_page
+from api.views import ApiView, queue_numbered
+from delivery.facts.models import (
+    ClientFact,
+    DeadLetterCluster,
+    Grain,
+    HealthFinding,
+    NodeFact,
+    PipelineRun,
+    QueueFact,
+    ServiceFact,
+    Severity,
+)
+
+
+class FactArguments(Paging):
+    grain = serializers.ChoiceField(choices=Grain.values, default=Grain.HOUR.value)
+    since = serializers.DateTimeField(required=False, help_text="Buckets that begin at this time or later.")
+    until = serializers.DateTimeField(required=False, help_text="Buckets that begin before this time.")
+
+
+class QueueFactArguments(FactArguments):
+    shard = BigInteger(required=False)
+    queue = Name(required=False)
+
+
+class ClientFactArguments(FactArguments):
+    client = serializers.CharField(required=False, max_length=200, allow_blank=True)
+
+
+class NodeFactArguments(FactArguments):
+    node = Name(required=False)
+
+
+class ServiceFactArguments(FactArguments):
+    service = Name(required=False)
+
+
+class ClusterArguments(Paging):
+    shard = BigInteger(required=False)
+    queue = Name(required=False)
+
+
+class FindingArguments(Paging):
+    severity = serializers.ChoiceField(choices=Severity.values, required=False)
+
+
+class QueueFactSerializer(serializers.ModelSerializer):
+    dead_by_reason = serializers.DictField(child=serializers.IntegerField())
+
+    class Meta:
+        model = QueueFact
+        exclude = ["id"]
+
+
+class ClientFactSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = ClientFact
+        exclude = ["id"]
+
+
+class NodeFactSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = NodeFact
+        exclude = ["id"]
+
+
+class ServiceFactSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = ServiceFact
+        exclude = ["id"]
+
+
+class ClusterSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = DeadLetterCluster
+        exclude = ["id"]
+
+
+class FindingSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = HealthFinding
+        exclude = ["id"]
+
+
+class RunSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = PipelineRun
+        fields = "__all__"
+
+
+class FactsApi(ApiView):
+    """The newest first. For operators; facts of one queue for whoever has a grant on it."""
+
+    model: ClassVar[type[Model]]
+    serializer: ClassVar[type[serializers.ModelSerializer]]
+    keys: ClassVar[tuple[str, ...]] = ("-bucket", "-id")
+    equal: ClassVar[dict[str, str]] = {}  # arguments, and the columns that must be equal to them
+
+    def page(self, request: Request, arguments: type[serializers.Serializer]) -> Response:
+        asked = self.asked(arguments)
+        self.check(request, asked)
+        columns = {"grain": "grain", "since": "bucket__gte", "until": "bucket__lt"} | self.equal
+        conditions = {column: asked[name] for name, column in columns.items() if name in asked}
+        rows: QuerySet[Any] = self.model._default_manager.filter(**conditions)
+
+        def shown(row: Any) -> dict[str, Any]:
+            values: dict[str, Any] = self.serializer(row).data
+            return values
+
+        return Response(keyset_page(rows, self.keys, asked, shown=shown))
+
+    def check(self, request: Request, asked: dict[str, Any]) -> None:
+        if "shard" in asked:
+            require_any(request, queue_numbered(asked["shard"]).name)
+        elif "queue" in asked:
+            require_any(request, asked["queue"])
+        else:
+            require_operator(request)
+
+
+class QueueFactsApi(FactsApi):
+    model, serializer = QueueFact, QueueFactSerializer
+    equal = {"shard": "queue_id", "queue": "queue_name"}
+
+    @extend_schema(parameters=[QueueFactArguments], responses=page_of(QueueFactSerializer), operation_id="queue_facts")
+    def get(self, request: Request) -> Response:
+        """What happened in queues, per minute, hour or day."""
+        return self.page(request, QueueFactArguments)
+
+
+class ClientFactsApi(FactsApi):
+    model, serializer = ClientFact, ClientFactSerializer
+    equal = {"client": "client"}
+
+    @extend_schema(
+        parameters=[ClientFactArguments], responses=page_of(ClientFactSerializer), operation_id="client_facts"
+    )
+    def get(self, request: Request) -> Response:
+        """What clients did, per minute, hour or day. For operators."""
+        return self.page(request, ClientFactArguments)
+
+
+class NodeFactsApi(FactsApi):
+    model, serializer = NodeFact, NodeFactSerializer
+    equal = {"node": "node"}
+
+    @extend_schema(parameters=[NodeFactArguments], responses=page_of(NodeFactSerializer), operation_id="node_facts")
+    def get(self, request: Request) -> Response:
+        """What ended through nodes, per minute, hour or day. For operators."""
+        return self.page(request, NodeFactArguments)
+
+
+class ServiceFactsApi(FactsApi):
+    model, serializer = ServiceFact, ServiceFactSerializer
+    equal = {"service": "service"}
+
+    @extend_schema(
+        parameters=[ServiceFactArguments], responses=page_of(ServiceFactSerializer), operation_id="service_facts"
+    )
+    def get(self, request: Request) -> Response:
+        """Requests and their latencies, per minute, hour or day. For operators."""
+        return self.page(request, ServiceFactArguments)
+
+
+class ClustersApi(FactsApi):
+    model, serializer = DeadLetterCluster, ClusterSerializer
+    keys = ("-day", "-id")
+    equal = {"shard": "queue_id", "queue": "queue_name"}
+
+    @extend_schema(
+        parameters=[ClusterArguments], responses=page_of(ClusterSerializer), operation_id="dead_letter_clusters"
+    )
+    def get(self, request: Request) -> Response:
+        """Dead messages by what their errors have in common, per day."""
+        return self.page(request, ClusterArguments)
+
+
+class FindingsApi(FactsApi):
+    model, serializer = HealthFinding, FindingSerializer
+    keys = ("-at", "-id")
+    equal = {"severity": "severity"}
+
+    @extend_schema(parameters=[FindingArguments], responses=page_of(FindingSerializer), operation_id="findings")
+    def get(self, request: Request) -> Response:
+        """What the last run of the pipeline found odd. For operators."""
+        return self.page(request, FindingArguments)
+
+
+class RunsApi(FactsApi):
+    model, serializer = PipelineRun, RunSerializer
+    keys = ("-id",)
+
+    @extend_schema(parameters=[Paging], responses=page_of(RunSerializer), operation_id="pipeline_runs")
+    def get(self, request: Request) -> Response:
+        """Runs of the pipeline. For operators."""
+        return self.page(request, Paging)

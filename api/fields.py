@@ -1,0 +1,140 @@
+"""Fields that several resources have, and serializers that refuse what they do not know."""
+
+import math
+from typing import Any
+
+from django.http import QueryDict
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from delivery.operating.choosing import MOST_IDS, MessageId
+from delivery.protocol.fields import BIGINT_MAX, TEN_YEARS_SECONDS, U32_MAX
+from queues.definitions import NAME_LENGTH, NAME_RULE, is_name
+from queues.services import MOST_TAGS, TAG_LENGTH
+
+MOST_ROWS = 1000  # on one page
+USUAL_ROWS = 100
+ALWAYS_KNOWN = {"token", "format"}  # arguments that are not the resource's own
+
+BODY = {
+    "oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}}],
+    "description": "A text; or a list of byte values, where the body is not UTF-8.",
+}
+MESSAGE_ID_PATTERN = r"^[0-9]{1,18}/[0-9]{1,18}(/[0-9]{1,18})?$"
+
+
+class Strict(serializers.Serializer):
+    """Says so when it is given a field that it does not know: a mistyped filter would choose everything."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            ignored = ALWAYS_KNOWN if isinstance(data, QueryDict) else set()
+            unknown = [name for name in data if name not in self.fields and name not in ignored]
+            if unknown:
+                known = ", ".join(self.fields)
+                raise serializers.ValidationError({name: [f"Not known here; known are {known}."] for name in unknown})
+        return super().to_internal_value(data)
+
+
+class BigInteger(serializers.IntegerField):
+    """A whole number that PostgreSQL's bigint holds."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("min_value", 0)
+        kwargs.setdefault("max_value", BIGINT_MAX)
+        super().__init__(**kwargs)
+
+
+class Priority(serializers.IntegerField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=0, max_value=U32_MAX, **kwargs)
+
+
+class Seconds(serializers.FloatField):
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("min_value", 0)
+        kwargs.setdefault("max_value", TEN_YEARS_SECONDS)
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> float:
+        value = super().to_internal_value(data)
+        if not math.isfinite(value):
+            raise serializers.ValidationError("This must be a finite number.")
+        return value
+
+
+class Name(serializers.CharField):
+    """The name of a queue, a client or a service."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_length=1, max_length=NAME_LENGTH, trim_whitespace=False, **kwargs)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        value = super().run_validation(data)
+        if value is not None and isinstance(value, str) and not is_name(value):
+            raise serializers.ValidationError(f"This must be {NAME_RULE}.")
+        return value
+
+
+class Tags(serializers.ListField):
+    def __init__(self, **kwargs: Any) -> None:
+        child = serializers.CharField(min_length=1, max_length=TAG_LENGTH, trim_whitespace=False)
+        super().__init__(child=child, max_length=MOST_TAGS, **kwargs)
+
+
+@extend_schema_field({"type": "string", "pattern": MESSAGE_ID_PATTERN, "description": "shard/sequence/index"})
+class MessageIdField(serializers.RegexField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(MESSAGE_ID_PATTERN, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return str(super().to_internal_value(data))
+
+
+class MessageIds(serializers.ListField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=MessageIdField(), min_length=1, max_length=MOST_IDS, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return [MessageId.read(text) for text in super().to_internal_value(data)]
+
+
+@extend_schema_field(BODY)
+class BodyField(serializers.Field):
+    """As in JSON frames of the protocol; what it may be is checked where frames are."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, str):
+            return data
+        if isinstance(data, list) and all(type(value) is int and 0 <= value <= 255 for value in data):
+            return bytes(data)
+        raise serializers.ValidationError("This must be a text, or a list of byte values from 0 to 255.")
+
+    def to_representation(self, value: Any) -> Any:
+        return shown_body(value)
+
+
+class Paging(Strict):
+    limit = serializers.IntegerField(min_value=1, max_value=MOST_ROWS, default=USUAL_ROWS, help_text="Rows on a page.")
+    cursor = serializers.CharField(
+        required=False, max_length=2000, help_text="`next` of the page before; without it, the first page."
+    )
+
+
+def shown_body(body: bytes | None) -> str | list[int] | None:
+    """As JSON frames of the protocol show it."""
+    if body is None:
+        return None
+    try:
+        return bytes(body).decode()
+    except UnicodeDecodeError:
+        return list(bytes(body))
+
+
+def page_of(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
+    """The shape of a page, for the schema."""
+    fields = {
+        "results": item(many=True),
+        "next": serializers.CharField(allow_null=True, help_text="The cursor of the next page; null: that was all."),
+    }
+    return type(f"{item.__name__}Page", (serializers.Serializer,), fields)

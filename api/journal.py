@@ -1,0 +1,100 @@
+"""/api/journal: what became of messages."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.access import require_admin, require_operator
+from api.fields import BigInteger, BodyField, Name, Paging, page_of, shown_body
+from api.filters import QueueChoice
+from api.messages import administered_queues
+from api.pages import read_cursor, write_cursor
+from api.views import ApiView
+from delivery.operating.journal import JournalFilter, JournalPlace, journal_page
+from delivery.states import Outcome
+from queues.models import Queue
+
+REASONS = ("failed", "timeout", "disconnected", "expired", "overflow", "retention", "operator")
+
+
+class JournalSerializer(serializers.Serializer):
+    id = serializers.IntegerField()
+    shard = serializers.IntegerField()
+    queue = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField())
+    index = serializers.IntegerField()
+    outcome = serializers.ChoiceField(choices=Outcome.values)
+    reason = serializers.ChoiceField(choices=REASONS, allow_null=True)
+    attempt = serializers.IntegerField()
+    priority = serializers.IntegerField()
+    poster = serializers.IntegerField(allow_null=True, help_text="Session that posted the message.")
+    session = serializers.IntegerField(allow_null=True, help_text="Session that had the message.")
+    client = serializers.CharField(allow_null=True)
+    node = serializers.CharField(allow_null=True)
+    posted_at = serializers.DateTimeField()
+    assigned_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField()
+    size = serializers.IntegerField()
+    error = serializers.CharField(allow_null=True)
+    body = BodyField(allow_null=True, help_text="Where the queue keeps bodies.")
+
+
+class JournalArguments(Paging, QueueChoice):
+    index = BigInteger(required=False, help_text="One message; only together with its queue.")
+    outcome = serializers.ChoiceField(choices=Outcome.values, required=False)
+    reason = serializers.ChoiceField(choices=REASONS, required=False)
+    client = Name(required=False)
+    ended_before = serializers.DateTimeField(required=False)
+    ended_after = serializers.DateTimeField(required=False)
+
+
+def shown_row(row: Any) -> dict[str, Any]:
+    names = ("id", "index", "outcome", "reason", "attempt", "priority", "poster", "client", "node", "posted_at",
+             "assigned_at", "ended_at", "size", "error")  # fmt: skip
+    return {
+        "shard": row.queue_id,
+        "queue": row.queue_name,
+        "tags": row.queue_tags,
+        "session": row.holder,
+        "body": shown_body(row.body),
+        **{name: getattr(row, name) for name in names},
+    }
+
+
+class JournalApi(ApiView):
+    @extend_schema(parameters=[JournalArguments], responses=page_of(JournalSerializer), operation_id="list_journal")
+    def get(self, request: Request) -> Response:
+        """The journal, newest first: of one queue, or for operators of all. A page may be short and not the last."""
+        asked = self.asked(JournalArguments)
+        queue_id = self._queue_id(request, asked)
+        if queue_id is None and "index" in asked:
+            raise serializers.ValidationError({"index": "An index is one of a queue: name that, too."})
+        names = ("index", "outcome", "reason", "client", "ended_before", "ended_after")
+        chosen = JournalFilter(queue_id=queue_id, **{name: asked.get(name) for name in names})
+        last = read_cursor(asked.get("cursor"))
+        place = JournalPlace(*last) if last is not None else None
+        page = journal_page(chosen=chosen, place=place, limit=asked["limit"])
+        cursor = None if page.next is None else write_cursor([page.next.place, page.next.id])
+        return Response({"results": [shown_row(row) for row in page.rows], "next": cursor})
+
+    def _queue_id(self, request: Request, asked: dict[str, Any]) -> int | None:
+        """The one queue that is asked for. One that was deleted still has its journal, for operators."""
+        if "shard" in asked:
+            queue = Queue.objects.filter(pk=asked["shard"]).first()
+            if queue is None:
+                require_operator(request)
+            else:
+                require_admin(request, [queue])
+            number: int = asked["shard"]
+            return number
+        if "queue" not in asked:
+            require_operator(request)
+            return None
+        queues = administered_queues(request, {**asked, "match": asked.get("match", "exact")})
+        if len(queues) != 1:
+            sentence = f"These tags choose {len(queues)} queues; the journal is read of one, or of all."
+            raise serializers.ValidationError({"tags": sentence})
+        return queues[0].pk

@@ -1,0 +1,325 @@
+"""/api/messages: looking at messages without claiming them, posting and popping, and what operators do to them."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.access import operator_of, require, require_admin
+from api.diagnoses import CausesSerializer, TimelineSerializer, shown_causes, shown_events
+from api.fields import BigInteger, BodyField, Name, Paging, Priority, Seconds, Strict, Tags, page_of, shown_body
+from api.filters import (
+    STATES,
+    ChosenMessages,
+    MessageConditions,
+    chosen_queues,
+    message_filter,
+    queues_of_ids,
+)
+from api.pages import read_cursor, write_cursor
+from api.tallies import TallySerializer
+from api.views import ApiView, found, queue_numbered
+from clients.models import Permission
+from clients.rest import principal_of
+from delivery import over_http
+from delivery.models import Message
+from delivery.operating import messages as operating
+from delivery.operating.choosing import MessageFilter, MessageId, Page, Place, messages_page
+from delivery.operating.diagnosis import why_message
+from delivery.operating.messages import Choice
+from delivery.operating.tag_explainer import MATCHES
+from delivery.operating.timeline import message_timeline
+from delivery.protocol.frames import Pop, Post
+from delivery.states import State
+from queues.models import Queue
+
+SHOWN_BYTES = 1000  # of a body in a list, unless more is asked for
+MOST_BYTES = 1_000_000
+MOST_POPPED = 100
+LONGEST_WAIT = 30.0  # seconds
+SHORT_TEXT = 500  # characters
+
+
+class MessageSerializer(serializers.Serializer):
+    """A message that is in its queue now."""
+
+    id = serializers.CharField(help_text="shard/sequence/index")
+    shard = serializers.IntegerField()
+    sequence = serializers.IntegerField()
+    index = serializers.IntegerField()
+    queue = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField())
+    state = serializers.ChoiceField(choices=list(STATES))
+    priority = serializers.IntegerField()
+    attempts = serializers.IntegerField()
+    posted_at = serializers.DateTimeField()
+    available_at = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True)
+    key = serializers.CharField(allow_null=True)
+    session = serializers.IntegerField(allow_null=True, help_text="Who holds it.")
+    assigned_at = serializers.DateTimeField(allow_null=True)
+    lease_until = serializers.DateTimeField(allow_null=True)
+    last_error = serializers.CharField(allow_null=True)
+    last_client = serializers.CharField(allow_null=True)
+    size = serializers.IntegerField(help_text="Bytes of the body.")
+    body = BodyField(help_text="Its beginning, where the body is longer than was asked for.")
+
+
+class MessageArguments(Paging, MessageConditions):
+    body_bytes = serializers.IntegerField(
+        min_value=0, max_value=MOST_BYTES, default=SHOWN_BYTES, help_text="Bytes that are shown of each body."
+    )
+
+
+class PostSerializer(Strict):
+    """A post, as in the protocol."""
+
+    queue = serializers.ListField(child=Name(), min_length=1, max_length=64, help_text="One or more names.")
+    tags = Tags(default=list)
+    message = BodyField()
+    priority = Priority(default=0)
+    key = serializers.CharField(min_length=1, max_length=SHORT_TEXT, required=False, trim_whitespace=False)
+    delay = Seconds(required=False)
+    ttl = Seconds(required=False)
+    dedupe = serializers.CharField(min_length=1, max_length=SHORT_TEXT, required=False, trim_whitespace=False)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("queue"), str):
+            data = {**data, "queue": [data["queue"]]}
+        return super().to_internal_value(data)
+
+
+class StoredSerializer(serializers.Serializer):
+    id = serializers.CharField(help_text="shard/sequence/index")
+    queue = serializers.CharField()
+    shard = serializers.IntegerField()
+    sequence = serializers.IntegerField()
+    index = serializers.IntegerField()
+
+
+class PostedSerializer(serializers.Serializer):
+    stored = StoredSerializer(many=True, help_text="One for each queue.")
+
+
+class PopSerializer(Strict):
+    """A pop, as in the protocol."""
+
+    queue = Name()
+    tags = Tags(default=list)
+    match = serializers.ChoiceField(choices=MATCHES, required=False)
+    timeout = Seconds(required=False, max_value=LONGEST_WAIT, help_text="Seconds to wait on an empty queue.")
+    count = serializers.IntegerField(min_value=1, max_value=MOST_POPPED, default=1)
+
+
+class PoppedSerializer(serializers.Serializer):
+    shard = serializers.IntegerField()
+    sequence = serializers.IntegerField()
+    index = serializers.IntegerField()
+    queue = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField())
+    attempt = serializers.IntegerField()
+    priority = serializers.IntegerField()
+    body = BodyField()
+
+
+class PoppedMessagesSerializer(serializers.Serializer):
+    messages = PoppedSerializer(many=True)
+
+
+class MoveSerializer(ChosenMessages):
+    to = BigInteger(help_text="The number of the queue that they go to.")
+
+
+class PrioritySerializer(ChosenMessages):
+    priority = Priority()
+
+
+class OneMessageArguments(Strict):
+    index = BigInteger(required=False, help_text="So that no later message with the same ID is meant.")
+
+
+def shown_message(row: Any, queue: Queue | None) -> dict[str, Any]:
+    names = ("sequence", "index", "priority", "attempts", "posted_at", "available_at", "expires_at", "key",
+             "assigned_at", "lease_until", "last_error", "last_client")  # fmt: skip
+    return {
+        "id": str(MessageId(row.queue_id, row.sequence, row.index)),
+        "shard": row.queue_id,
+        "queue": queue.name if queue else "",
+        "tags": queue.tags if queue else [],
+        "state": State(row.state).label,
+        "session": row.holder,
+        "size": row.size,
+        "body": shown_body(row.body),
+        **{name: getattr(row, name) for name in names},
+    }
+
+
+def administered_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
+    """The queues that a filter is about, once it is sure that the caller may operate them."""
+    if "queue" in asked:  # before anybody learns whether there is such a queue
+        require(request, Permission.ADMIN, [asked["queue"]])
+    queues = chosen_queues(asked)
+    require_admin(request, queues)
+    return queues
+
+
+def page_of_messages(asked: dict[str, Any], chosen: MessageFilter) -> Page:
+    last = read_cursor(asked.get("cursor"))
+    place = Place(*last) if last is not None else None
+    return messages_page(chosen=chosen, place=place, limit=asked["limit"], body_bytes=asked["body_bytes"])
+
+
+def next_cursor(page: Page) -> str | None:
+    return None if page.next is None else write_cursor([page.next.queue, page.next.after])
+
+
+class MessagesApi(ApiView):
+    @extend_schema(parameters=[MessageArguments], responses=page_of(MessageSerializer), operation_id="list_messages")
+    def get(self, request: Request) -> Response:
+        """Messages that a filter chooses, oldest first in each queue; nobody loses one by being looked at.
+
+        A page may be short, or empty, and yet have a next one, when few of many messages are chosen.
+        """
+        asked = self.asked(MessageArguments)
+        queues = administered_queues(request, asked)
+        page = page_of_messages(asked, message_filter(asked, queues))
+        by_number = {queue.pk: queue for queue in queues}
+        results = [shown_message(row, by_number.get(row.queue_id)) for row in page.rows]
+        return Response({"results": results, "next": next_cursor(page)})
+
+    @extend_schema(request=PostSerializer, responses={201: PostedSerializer}, operation_id="post_message")
+    def post(self, request: Request) -> Response:
+        """Post a message. The answer comes when it has reached the disk. Needs `post` on each of its queues."""
+        sent = self.sent(PostSerializer)
+        names = sent.pop("queue")
+        require(request, Permission.POST, names)
+        # `sync`: it is stored in any case, also while somebody waits who could be handed it straight.
+        command = Post(queues=names, tags=tuple(sent.pop("tags")), notify=frozenset({"sync"}), **sent)
+        stored = [
+            {
+                "id": str(MessageId(one.queue.id, one.sequence, one.index)),
+                "queue": one.queue.name,
+                "shard": one.queue.id,
+                "sequence": one.sequence,
+                "index": one.index,
+            }
+            for one in over_http.post(command)
+        ]
+        return Response({"stored": stored}, status=201)
+
+
+class PopApi(ApiView):
+    @extend_schema(request=PopSerializer, responses=PoppedMessagesSerializer, operation_id="pop_messages")
+    def post(self, request: Request) -> Response:
+        """Take messages for good. Needs `fetch` on the queue. If the answer is lost on its way, so are they."""
+        sent = self.sent(PopSerializer)
+        require(request, Permission.FETCH, [sent["queue"]])
+        command = Pop(**{**sent, "tags": tuple(sent["tags"])})
+        popped = over_http.pop(command, client=principal_of(request).client_name)
+        return Response(
+            {
+                "messages": [
+                    {
+                        "shard": row.queue_id,
+                        "sequence": row.sequence,
+                        "index": row.index,
+                        "queue": queue.name if queue else sent["queue"],
+                        "tags": list(queue.tags) if queue else [],
+                        "attempt": row.attempts,
+                        "priority": row.priority,
+                        "body": shown_body(row.body),
+                    }
+                    for row, queue in popped
+                ]
+            }
+        )
+
+
+class MessagesActionApi(ApiView):
+    def chosen(self, sent: dict[str, Any]) -> Choice:
+        """What the action is about, once it is sure that the caller may do it."""
+        if "filter" in sent:
+            return message_filter(sent["filter"], administered_queues(self.request, sent["filter"]))
+        require_admin(self.request, queues_of_ids(sent["ids"]))
+        ids: list[MessageId] = sent["ids"]
+        return ids
+
+
+class RetryApi(MessagesActionApi):
+    @extend_schema(request=ChosenMessages, responses=TallySerializer, operation_id="retry_messages")
+    def post(self, request: Request) -> Response:
+        """Delayed messages are ready now."""
+        chosen = self.chosen(self.sent(ChosenMessages))
+        return Response(operating.messages_retry_now(chosen=chosen, by=operator_of(request)).as_json())
+
+
+class DropApi(MessagesActionApi):
+    @extend_schema(request=ChosenMessages, responses=TallySerializer, operation_id="drop_messages")
+    def post(self, request: Request) -> Response:
+        """Drop messages for good, those apart that a client holds."""
+        chosen = self.chosen(self.sent(ChosenMessages))
+        return Response(operating.messages_drop(chosen=chosen, by=operator_of(request)).as_json())
+
+
+class MoveApi(MessagesActionApi):
+    @extend_schema(request=MoveSerializer, responses=TallySerializer, operation_id="move_messages")
+    def post(self, request: Request) -> Response:
+        """Messages go to the end of another queue."""
+        sent = self.sent(MoveSerializer)
+        chosen, target = self.chosen(sent), queue_numbered(sent["to"])
+        require_admin(request, [target])
+        return Response(operating.messages_move(chosen=chosen, target=target, by=operator_of(request)).as_json())
+
+
+class PriorityApi(MessagesActionApi):
+    @extend_schema(request=PrioritySerializer, responses=TallySerializer, operation_id="set_priority")
+    def post(self, request: Request) -> Response:
+        """Waiting messages get another priority."""
+        sent = self.sent(PrioritySerializer)
+        tally = operating.messages_set_priority(
+            chosen=self.chosen(sent), priority=sent["priority"], by=operator_of(request)
+        )
+        return Response(tally.as_json())
+
+
+class OneMessageApi(ApiView):
+    def message_id(self, shard: int, sequence: int) -> MessageId:
+        """Once it is sure that the caller may ask."""
+        index = self.asked(OneMessageArguments).get("index")
+        require_admin(self.request, [queue_numbered(shard)])
+        return MessageId(shard, sequence, index)
+
+
+class MessageApi(OneMessageApi):
+    @extend_schema(parameters=[OneMessageArguments], responses=MessageSerializer, operation_id="show_message")
+    def get(self, request: Request, shard: int, sequence: int) -> Response:
+        """One message, with its whole body."""
+        one = self.message_id(shard, sequence)
+        message = Message.objects.filter(queue_id=shard, sequence=sequence).first()
+        if message is not None and one.index not in (None, message.index):
+            message = None
+        message = found(message, str(one), f"There is no message {one}.")
+        message.size = len(message.body)  # type: ignore[attr-defined]
+        return Response(shown_message(message, queue_numbered(shard)))
+
+    @extend_schema(parameters=[OneMessageArguments], responses=TallySerializer, operation_id="drop_message")
+    def delete(self, request: Request, shard: int, sequence: int) -> Response:
+        """Drop one message, unless a client holds it."""
+        one = self.message_id(shard, sequence)
+        return Response(operating.messages_drop(chosen=[one], by=operator_of(request)).as_json())
+
+
+class MessageWhyApi(OneMessageApi):
+    @extend_schema(parameters=[OneMessageArguments], responses=CausesSerializer, operation_id="why_message")
+    def get(self, request: Request, shard: int, sequence: int) -> Response:
+        """Why this message does not move."""
+        return Response(shown_causes(why_message(self.message_id(shard, sequence))))
+
+
+class TimelineApi(OneMessageApi):
+    @extend_schema(parameters=[OneMessageArguments], responses=TimelineSerializer, operation_id="message_timeline")
+    def get(self, request: Request, shard: int, sequence: int) -> Response:
+        """What happened to a message, from the journal and from how it is now. With `index` also of one that ended."""
+        return Response(shown_events(message_timeline(self.message_id(shard, sequence))))

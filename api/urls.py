@@ -1,0 +1,97 @@
+"""Every address under /api/, each with and without a slash at its end."""
+
+from typing import Any
+
+from django.http import Http404
+from django.urls import URLPattern, path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from rest_framework.request import Request
+
+from api import (
+    audit,
+    clients,
+    dead_letters,
+    facts,
+    journal,
+    messages,
+    nodes,
+    queues,
+    services,
+    sessions,
+)
+from api.schema import KeyScheme
+from api.views import ApiView
+from delivery.apis import ClientRecordApi
+
+__all__ = ["KeyScheme", "urlpatterns"]  # importing it tells drf-spectacular of keys
+
+NUMBER = "[0-9]{1,18}"  # digits: more than any number that was ever given out, and less than a bigint overflows at
+
+
+def address(text: str, view: type[Any], **options: Any) -> URLPattern:
+    """`{name}` stands for a number."""
+    pattern = text
+    for name in ("shard", "sequence", "number"):
+        pattern = pattern.replace(f"{{{name}}}", f"(?P<{name}>{NUMBER})")
+    return re_path(f"^{pattern}/?$", view.as_view(**options))
+
+
+class NothingHereApi(ApiView):
+    """So that a wrong address is refused as everything else is."""
+
+    schema = None  # not part of the document
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        raise Http404
+
+
+urlpatterns = [
+    address("queues", queues.QueuesApi),
+    address("queues/explain-tags", queues.ExplainTagsApi),
+    address("queues/{shard}", queues.QueueApi),
+    address("queues/{shard}/pause", queues.PauseApi),
+    address("queues/{shard}/resume", queues.ResumeApi),
+    address("queues/{shard}/purge", queues.PurgeApi),
+    address("queues/{shard}/why", queues.QueueWhyApi),
+    address("messages", messages.MessagesApi),
+    address("messages/pop", messages.PopApi),
+    address("messages/retry", messages.RetryApi),
+    address("messages/drop", messages.DropApi),
+    address("messages/move", messages.MoveApi),
+    address("messages/priority", messages.PriorityApi),
+    address("messages/{shard}/{sequence}", messages.MessageApi),
+    address("messages/{shard}/{sequence}/why", messages.MessageWhyApi),
+    address("messages/{shard}/{sequence}/timeline", messages.TimelineApi),
+    address("dead-letters", dead_letters.DeadLettersApi),
+    address("dead-letters/groups", dead_letters.GroupsApi),
+    address("dead-letters/export", dead_letters.ExportApi),
+    address("dead-letters/purge", dead_letters.PurgeDeadLettersApi),
+    address("dead-letters/redrives", dead_letters.RedrivesApi),
+    address("dead-letters/redrives/dry-run", dead_letters.DryRunApi),
+    address("dead-letters/redrives/{number}", dead_letters.RedriveApi),
+    address("dead-letters/redrives/{number}/cancel", dead_letters.CancelRedriveApi),
+    address("dead-letters/redrives/{number}/undo", dead_letters.UndoRedriveApi),
+    address("clients", clients.ClientsApi),
+    path("clients/<path:client_name>/", ClientRecordApi.as_view()),
+    path("clients/<path:client_name>", ClientRecordApi.as_view(schema=None)),
+    address("sessions", sessions.SessionsApi),
+    address("sessions/{number}", sessions.SessionApi),
+    address("sessions/{number}/disconnect", sessions.DisconnectApi),
+    address("sessions/{number}/fail-messages", sessions.FailMessagesApi),
+    address("services", services.ServicesApi),
+    path("services/<path:name>/", services.ServiceApi.as_view()),
+    path("services/<path:name>", services.ServiceApi.as_view(schema=None)),
+    address("nodes", nodes.NodesApi),
+    address("journal", journal.JournalApi),
+    address("audit", audit.AuditApi),
+    address("facts/queues", facts.QueueFactsApi),
+    address("facts/clients", facts.ClientFactsApi),
+    address("facts/nodes", facts.NodeFactsApi),
+    address("facts/services", facts.ServiceFactsApi),
+    address("facts/dead-letter-clusters", facts.ClustersApi),
+    address("facts/findings", facts.FindingsApi),
+    address("facts/runs", facts.RunsApi),
+    re_path("^schema/?$", SpectacularAPIView.as_view(), name="api-schema"),
+    re_path("^docs/?$", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    re_path("", NothingHereApi.as_view()),
+]

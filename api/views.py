@@ -1,0 +1,60 @@
+"""What all views of the API have in common."""
+
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.views.decorators.http import conditional_page
+from rest_framework import serializers
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from api.problems import problem_response
+from delivery.protocol.errors import Code, WillowError
+from queues.models import Queue
+
+STATEMENT_SECONDS = 10
+
+Row = TypeVar("Row")
+
+
+class ApiView(APIView):
+    """Reads and answers JSON, refuses with problem details, and tells callers when nothing has changed (ETag)."""
+
+    parser_classes = [JSONParser]  # only: a browser asks before it sends JSON across sites
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        return conditional_page(super().as_view(**initkwargs))
+
+    def get_exception_handler(self) -> Any:
+        return problem_response
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET statement_timeout = {STATEMENT_SECONDS * 1000}")
+
+    def asked(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+        """The arguments behind the address, checked."""
+        return _checked(serializer(data=self.request.query_params))
+
+    def sent(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+        """The JSON object that came, checked."""
+        return _checked(serializer(data=self.request.data))
+
+
+def _checked(serializer: serializers.Serializer) -> dict[str, Any]:
+    serializer.is_valid(raise_exception=True)
+    values: dict[str, Any] = serializer.validated_data
+    return values
+
+
+def found(row: Row | None, key: str, sentence: str) -> Row:
+    if row is None:
+        raise WillowError(Code.NO_OBJECT, key, sentence)
+    return row
+
+
+def queue_numbered(shard: int) -> Queue:
+    return found(Queue.objects.filter(pk=shard).first(), str(shard), f"There is no queue with the number {shard}.")

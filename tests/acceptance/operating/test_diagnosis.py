@@ -1,0 +1,117 @@
+"""Why a message or a queue does not move, said of real ones with real consumers."""
+
+import asyncio
+from typing import Any
+
+from delivery.operating.diagnosis import Cause, why_message, why_queue
+from delivery.operating.queues import queue_pause
+from delivery.operating.tag_explainer import explain_tags
+from delivery.operating.timeline import message_timeline
+from tests.acceptance.operating.chosen import message_id, queue_of
+from tests.acceptance.operating.conftest import Act
+from tests.brokers.client import LOOK_SECONDS, Client
+from tests.brokers.cluster import PATIENCE
+from tests.brokers.fixtures import Connect
+from tests.brokers.operators import OPERATOR
+
+
+async def codes_become(act: Act, codes: list[str], ask: Any) -> list[Cause]:
+    """Readers are known as of their node's last heartbeat."""
+    causes: list[Cause] = await act(ask)
+    async with asyncio.timeout(PATIENCE):
+        while [cause.code for cause in causes] != codes:
+            await asyncio.sleep(LOOK_SECONDS)
+            causes = await act(ask)
+    return causes
+
+
+async def test_nobody_waits_for_it(act: Act, client: Client, queue: str) -> None:
+    stored = await client.post(queue, "m")
+    await codes_become(act, ["no_reader"], lambda: why_message(message_id(stored)))
+    await codes_become(act, ["no_reader"], lambda: why_queue(queue_of(stored["shard"])))
+
+
+async def test_it_is_paused_and_behind_others(act: Act, client: Client, other: Client, queue: str) -> None:
+    stored = [await client.post(queue, "m", priority=priority) for priority in (0, 0, 5)]
+    shard = stored[0]["shard"]
+    await act(lambda: queue_pause(queue=queue_of(shard), by=OPERATOR))
+    await other.subscribe(queue)
+    causes = await codes_become(act, ["paused", "behind"], lambda: why_message(message_id(stored[1])))
+    assert causes[1].facts == {"messages": 2, "higher_priority": 1, "is_partial": False}
+    assert "behind 2 ready messages: 1 of higher priority, 1 older" in causes[1].sentence
+
+
+async def test_it_is_delayed(act: Act, client: Client, queue: str) -> None:
+    stored = await client.post(queue, "m", delay=3600)
+    [cause] = await act(why_message, message_id(stored))
+    assert cause.code == "delayed" and "delayed until" in cause.sentence
+    await codes_become(act, ["delayed", "no_reader"], lambda: why_queue(queue_of(stored["shard"])))
+
+
+async def test_it_is_claimed_by_somebody_until_some_time(act: Act, client: Client, queue: str, name: str) -> None:
+    await client.register(name)
+    stored = await client.post(queue, "m")
+    await client.fetch(queue)
+    [cause] = await act(why_message, message_id(stored))
+    assert cause.code == "claimed"
+    assert f"claimed by {name} (session " in cause.sentence and f"on {client.node}) until " in cause.sentence
+
+
+async def test_all_readers_are_at_their_bound(act: Act, client: Client, other: Client, queue: str) -> None:
+    label = await client.subscribe(queue, in_flight=1)
+    stored = await other.post_all(queue, ["a", "b"])
+    [held] = await client.messages(label, 1)
+    waiting = next(one for one in stored if one["index"] != held["index"])
+    await codes_become(act, ["in_flight_bound"], lambda: why_message(message_id(waiting)))
+    await client.finish(held)
+    [second] = await client.messages(label, 1)
+    await client.finish(second)
+    await codes_become(act, ["empty"], lambda: why_queue(queue_of(held["shard"])))
+
+
+async def test_its_subscriber_is_away(act: Act, connect: Connect, client: Client, queue: str, name: str) -> None:
+    away = await connect()
+    await away.register(name)
+    await away.subscribe(queue)
+    await away.close()
+    stored = await client.post(queue, "m")
+    causes = await codes_become(act, ["no_reader", "subscriber_away"], lambda: why_queue(queue_of(stored["shard"])))
+    assert name in causes[1].sentence
+
+
+async def test_it_has_ended(act: Act, client: Client, queue: str) -> None:
+    stored = await client.post(queue, "m")
+    await client.finish(await client.fetch(queue))
+    [cause] = await act(why_message, message_id(stored))
+    assert (cause.code, cause.facts["outcome"]) == ("ended", "finished")
+
+
+async def test_tags_are_explained_for_every_queue_of_the_name(act: Act, client: Client, queue: str) -> None:
+    for tags in ([], ["eu"], ["eu", "fast"]):
+        await client.create(queue, tags=tags)
+
+    async def explained(tags: list[str], match: Any) -> dict[str, str]:
+        found = await act(explain_tags, name=queue, tags=tags, match=match)
+        return {",".join(one.queue.tags): f"{one.matches}: {one.reason}" for one in found}
+
+    assert await explained(["eu"], "exact") == {
+        "eu": "True: Its tags are exactly eu.",
+        "": "False: It lacks eu.",
+        "eu,fast": "False: It has fast besides.",
+    }
+    assert (await explained(["eu", "fast"], "strict"))["eu"] == "False: It lacks fast."
+    assert (await explained(["slow"], "any"))["eu"] == "False: It has none of slow."
+    assert (await explained(["fast"], "combined"))["eu,fast"] == "True: It has fast."
+
+
+async def test_a_timeline_tells_a_dead_letters_life(act: Act, client: Client, queue: str) -> None:
+    await client.create(queue, retry_limit=2)
+    await client.post(queue, "m")
+    for error in ("first", "second"):
+        await client.fail(await client.fetch(queue, block_timeout=30), error=error, delay=0)
+    letter = await client.fetch(f"{queue}.dead")
+    events = await act(message_timeline, message_id(letter))
+    assert [event.what for event in events] == [
+        "posted", "assigned", "retried", "assigned", "dead", "posted", "claimed",
+    ]  # fmt: skip
+    assert "first" in events[2].sentence and "second" in events[4].sentence
