@@ -62,9 +62,9 @@ class DeadLetterChoice:
         if self.queue:
             parts.append(f"in {self.queue}")
         if self.reason:
-            parts.append(f"that died of {self.reason}")
+            parts.append(f"with the reason {self.reason}")
         if self.signature is not None:
-            parts.append(f"with the error {self.signature}" if self.signature else "without an error")
+            parts.append(f"and the error “{self.signature}”" if self.signature else "and no error")
         return " ".join(parts)
 
 

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from clients.key_forms import SpanField
-from clients.moments import SPANS
 from console.asking import Question, answer, way_back
 from console.dead_letter_choice import DeadLetterChoice, read_choice
 from console.frame import page, screen
@@ -37,7 +36,7 @@ class RedriveForm(TargetQueueForm):
     undo = SpanField(
         label="Can be undone for",
         initial="1h",
-        help_text=f"{SPANS}: so long, what nobody has taken yet can be brought back.",
+        help_text="Such as 30m or 12h, at most 7d: so long, what nobody has taken yet can be brought back.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -88,7 +87,8 @@ def _dry_run(request: HttpRequest, choice: DeadLetterChoice, form: RedriveForm) 
     return page(
         request,
         "console/redrive_new.html",
-        title=f"Redrive {choice.words}",
+        title="Redrive dead letters",
+        lead=f"{choice.words[:1].upper()}{choice.words[1:]}.",
         breadcrumbs=[{"link": reverse("console:dead_letters"), "title": "Dead letters"}],
         choice=choice,
         form=form,

@@ -10,12 +10,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.brokers.cluster import PATIENCE, Cluster
-from tests.brokers.fixtures import StartCluster, queue, start_cluster
+from tests.brokers.fixtures import StartCluster, name, queue, start_cluster
 from tests.browser.looking import DESK, Looks
 from tests.browser.programs import Programs, running_programs
 from willow_site.configuration import PROJECT_FOLDER
 
-__all__ = ["queue", "start_cluster"]
+__all__ = ["name", "queue", "start_cluster"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ["--no-sandbox", "--disable-background-networking"]

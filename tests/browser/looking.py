@@ -7,7 +7,8 @@ from playwright.sync_api import Page
 
 SCREENS = Path(__file__).parents[2] / "docs" / "screens"
 DESK = {"width": 1280, "height": 900}
-PHONE = {"width": 375, "height": 1500}
+PHONE = {"width": 375, "height": 812}
+TALLEST = 1500  # pixels of a phone's picture
 GRAVE = ("serious", "critical")
 
 
@@ -29,6 +30,8 @@ class Looks:
         self._page.set_viewport_size(PHONE)  # type: ignore[arg-type]
         assert self._page.evaluate(OVERHANG) <= 0, f"{name} is wider than a phone"
         self._is_accessible(name, "on a phone")
+        height = max(PHONE["height"], min(self._page.evaluate(LENGTH), TALLEST))
+        self._page.set_viewport_size({"width": PHONE["width"], "height": height})
         self._picture(f"{name}-phone")
         self._page.set_viewport_size(DESK)  # type: ignore[arg-type]
 
@@ -48,4 +51,5 @@ class Looks:
 
 
 THEME = "theme => document.documentElement.classList.toggle('dark', theme === 'dark')"
+LENGTH = "document.documentElement.scrollHeight"
 OVERHANG = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -4,16 +4,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.test import Client as Browser
 from django.urls import reverse
 from django.utils import timezone
 
+from clients.models import Session
 from delivery.models import AuditEntry, Message
 from delivery.states import State
 from queues.models import Queue
 from queues.services import queue_create
 from tests.integration.admin_login import logged_in_browser
+from tests.integration.console_staff import staff_browser
 
 pytestmark = pytest.mark.django_db
 
@@ -28,14 +29,6 @@ def browser() -> Browser:
 @pytest.fixture
 def orders() -> Queue:
     return queue_create(name="orders", tags=["eu"])
-
-
-def staff(*codenames: str) -> Browser:
-    user = User.objects.create_user("staff", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
-    browser = Browser()
-    browser.force_login(user)
-    return browser
 
 
 def add(queue: Queue, index: int, **fields: Any) -> str:
@@ -99,7 +92,7 @@ def test_what_is_wrong_with_a_search_is_said(browser: Browser, field: str, value
 
 def test_without_the_permission_bodies_are_hidden_and_not_searched(orders: Queue) -> None:
     add(orders, 17)
-    visitor = staff("look")
+    visitor = staff_browser("look")
     for address in (MESSAGES, f"{MESSAGES}{orders.pk}/17/"):
         page = text_of(visitor.get(address))
         assert "secret" not in page
@@ -111,7 +104,7 @@ def test_without_the_permission_bodies_are_hidden_and_not_searched(orders: Queue
 
 def test_without_the_permission_nothing_is_done(orders: Queue) -> None:
     chosen = add(orders, 17)
-    visitor = staff("look", "see_bodies")
+    visitor = staff_browser("look", "see_bodies")
     assert 'name="action"' not in text_of(visitor.get(MESSAGES))
     assert act(visitor, "drop", chosen).status_code == 403
     assert Message.objects.count() == 1
@@ -195,6 +188,16 @@ def test_a_message_tells_everything_about_itself(browser: Browser, orders: Queue
     ):
         assert part in page, part
     assert "{\n  &quot;secret&quot;: 17\n}" in page
+
+
+def test_how_a_message_is_now_comes_last_in_its_life(browser: Browser, orders: Queue) -> None:
+    session, now = Session.objects.create(token="t"), timezone.now()
+    times = {"posted_at": now - timedelta(minutes=2), "assigned_at": now - timedelta(minutes=1), "lease_until": now}
+    add(orders, 17, state=State.CLAIMED, holder=session.pk, **times)
+    Queue.objects.update(retry_delay=60)
+    browser.post(f"/console/sessions/{session.pk}/fail/")
+    events = browser.get(f"{MESSAGES}{orders.pk}/17/").context["events"]
+    assert [event.what for event in events] == ["posted", "assigned", "retried", "delayed"]
 
 
 def test_a_body_is_shown_as_asked(browser: Browser, orders: Queue) -> None:
