@@ -1,9 +1,10 @@
-"""The ASGI application: HTTP goes to Django, WebSockets on /connect/ to the broker."""
+"""The ASGI application: HTTP goes to Django, WebSockets to the broker (/connect/) and the console (/console/live/)."""
 
 import os
 from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
@@ -16,6 +17,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "willow_site.settings")
 http_application = get_asgi_application()
 
 # Models can be imported only after get_asgi_application() has set Django up.
+from console.live.consumer import LiveConsumer  # noqa: E402
 from delivery.consumers import ConnectConsumer  # noqa: E402
 from willow_site.operations import Operations  # noqa: E402
 
@@ -25,7 +27,13 @@ async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await send({"type": "websocket.close"})
 
 
-websocket_application = URLRouter([path("connect/", ConnectConsumer.as_asgi()), re_path(r"", refuse)])  # type: ignore[arg-type]
+websocket_application = URLRouter(
+    [
+        path("connect/", ConnectConsumer.as_asgi()),
+        path("console/live/", SessionMiddlewareStack(LiveConsumer.as_asgi())),
+        re_path(r"", refuse),  # type: ignore[arg-type]
+    ]
+)
 
 by_protocol = ProtocolTypeRouter(
     {

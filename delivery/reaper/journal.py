@@ -12,6 +12,7 @@ DAYS_AHEAD = 3
 
 
 async def make_journal_days(tools: Tools, now: datetime | None) -> int:
+    """Room for the next days' journal, before it is needed."""
     made = 0
     for ahead in range(DAYS_AHEAD + 1):
         day = _today(now) + timedelta(days=ahead)
@@ -21,6 +22,7 @@ async def make_journal_days(tools: Tools, now: datetime | None) -> int:
 
 
 async def drop_journal_days(tools: Tools, now: datetime | None) -> int:
+    """Days of the journal that are older than they need to be."""
     oldest_kept = _today(now) - timedelta(days=settings.WILLOW.journal_retention_days)
     rows = await (await tools.connection.execute(statement("journal_days"))).fetchall()
     past = [(partition, day) for partition, day in rows if day < oldest_kept]
