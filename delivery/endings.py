@@ -8,7 +8,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
-from delivery.database import fetch_rows
+from delivery.database import fetch_batch
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.posting import Copy, PostRequest, insert_copies
 from delivery.protocol.errors import Code, WillowError
@@ -102,7 +103,9 @@ class Endings:
         node_name: str,
         notices: Notices,
         became_ready: Callable[[int, float], None],
+        moves: Moves,
     ) -> None:
+        self._moves = moves
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
@@ -116,13 +119,14 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("finish"), columns)
+        rows = await fetch_batch(connection, statement("finish"), columns)
+        self._moves.finished += len(rows)
         for row in rows:
             self._notices.tell(row, "finish", requests[row.place - 1].reply)
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> None:
-        rows = await fetch_rows(connection, statement("keepalive"), _id_columns(requests))
+        rows = await fetch_batch(connection, statement("keepalive"), _id_columns(requests))
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
@@ -141,7 +145,7 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("retry"), columns)
+        rows = await fetch_batch(connection, statement("retry"), columns)
         buried = await self.bury(connection, [(row, requests[row.place - 1]) for row in rows if row.exhausted])
         return Failures(rows, buried)
 
@@ -162,7 +166,7 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("bury"), columns)
+        rows = await fetch_batch(connection, statement("bury"), columns)
         origins = {row.queue_id: row for row in rows}
         graves = {queue_id: await _dead_letter_queue(connection, row) for queue_id, row in origins.items()}
         buried = [Buried(row, graves[row.queue_id]) for row in rows]
@@ -172,6 +176,8 @@ class Endings:
 
     def announce(self, failures: "Failures") -> None:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
+        self._moves.retried += sum(not row.exhausted for row in failures.rows)
+        self._moves.dead += len(failures.buried)
         for row in failures.rows:
             if not row.exhausted:
                 self._notices.tell(row, "retry")
@@ -185,7 +191,7 @@ class Endings:
         missed = [request for place, request in enumerate(requests, 1) if place not in done]
         held_elsewhere = set()
         if missed:
-            rows = await fetch_rows(connection, statement("holders"), _id_columns(missed))
+            rows = await fetch_batch(connection, statement("holders"), _id_columns(missed))
             held_elsewhere = {missed[row.place - 1] for row in rows}
         for place, request in enumerate(requests, 1):
             if place in done:
@@ -200,7 +206,8 @@ def endings_without_sessions(
 ) -> Endings:
     """For those who end claims and have no clients: the reaper and operators. `name` is what the journal calls them."""
     notices = Notices(node_id=None, listener_of=lambda _: None, queue_name=lambda _: "", left_elsewhere=notices_left)
-    return Endings(node_id=None, node_name=name, notices=notices, became_ready=became_ready)
+    uncounted = Moves()  # what they did is written down elsewhere
+    return Endings(node_id=None, node_name=name, notices=notices, became_ready=became_ready, moves=uncounted)
 
 
 class Buried:

@@ -8,38 +8,13 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from unfold.admin import ModelAdmin
 
 from queues.admin_bases import ServiceAdmin
-from queues.definitions import SETTING_NAMES, default_settings, tag_set
+from queues.definitions import SETTING_NAMES, default_settings
+from queues.forms import QueueCreationForm, QueueSettingsForm
 from queues.models import Queue, Tag
 from queues.services import CHANGEABLE_SETTINGS, queue_create, queue_pause, queue_resume, queue_update
-from queues.setting_rules import check_settings
-
-
-class QueueSettingsForm(forms.ModelForm):
-    class Meta:
-        model = Queue
-        fields = CHANGEABLE_SETTINGS
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        try:
-            check_settings({name: value for name, value in cleaned.items() if name in SETTING_NAMES})
-        except forms.ValidationError as refusal:
-            self.add_error(None, refusal)
-        return cleaned
-
-
-class QueueCreationForm(QueueSettingsForm):
-    tags = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), required=False, help_text="One on each line.")
-
-    class Meta:
-        model = Queue
-        fields = ("name", "tags", *SETTING_NAMES)
-
-    def clean_tags(self) -> list[str]:
-        lines = self.cleaned_data["tags"].splitlines()
-        return list(tag_set(line.strip() for line in lines if line.strip()))
 
 
 class QueueAdmin(ServiceAdmin):
@@ -57,7 +32,9 @@ class QueueAdmin(ServiceAdmin):
     def get_form(
         self, request: HttpRequest, obj: Queue | None = None, change: bool = False, **kwargs: Any
     ) -> type[forms.ModelForm]:
-        return QueueCreationForm if obj is None else QueueSettingsForm
+        form = QueueCreationForm if obj is None else QueueSettingsForm
+        # Made anew by the admin, so that the fields look like those of its other pages.
+        return super().get_form(request, obj, change, **{**kwargs, "form": form, "fields": form.Meta.fields})
 
     def get_fields(self, request: HttpRequest, obj: Queue | None = None) -> Any:
         if obj is None:
@@ -95,7 +72,7 @@ class QueueAdmin(ServiceAdmin):
 
 
 @admin.register(Tag)
-class TagAdmin(admin.ModelAdmin):
+class TagAdmin(ModelAdmin):
     """Tags come and stay with the queues that have them; what they mean is for people to say."""
 
     list_display = ["name", "description", "first_used_at"]

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from unfold.admin import ModelAdmin, TabularInline
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):
+class ReadOnlyAdmin(ModelAdmin):
     """Pages to look at: these rows are the broker's own."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -21,7 +22,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
-class ReadOnlyInline(admin.TabularInline):
+class ReadOnlyInline(TabularInline):
     """Rows that belong to the object of the page, to look at."""
 
     extra = 0
@@ -37,7 +38,7 @@ class ReadOnlyInline(admin.TabularInline):
         return False
 
 
-class ServiceAdmin(admin.ModelAdmin):
+class ServiceAdmin(ModelAdmin):
     """Pages whose changes go through services. What a service refuses is told, and the page comes again."""
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

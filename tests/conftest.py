@@ -5,6 +5,7 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="include the tests marked `long`")
+    parser.addoption("--screens", action="store_true", help="keep what the browser's tests see in docs/screens/")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

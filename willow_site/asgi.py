@@ -1,21 +1,25 @@
-"""The ASGI application: HTTP goes to Django, WebSockets on /connect/ to the broker."""
+"""The ASGI application: HTTP goes to Django, WebSockets to the broker (/connect/) and the console (/console/live/)."""
 
 import os
 from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 
 from willow_site.origins import BrowserOriginValidator
+from willow_site.request_ids import RequestIds
 from willow_site.trusted_proxies import TrustedProxies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "willow_site.settings")
 http_application = get_asgi_application()
 
 # Models can be imported only after get_asgi_application() has set Django up.
+from console.live.consumer import LiveConsumer  # noqa: E402
 from delivery.consumers import ConnectConsumer  # noqa: E402
+from willow_site.operations import Operations  # noqa: E402
 
 
 async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -23,14 +27,18 @@ async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await send({"type": "websocket.close"})
 
 
-websocket_application = URLRouter([path("connect/", ConnectConsumer.as_asgi()), re_path(r"", refuse)])  # type: ignore[arg-type]
-
-application = TrustedProxies(
-    ProtocolTypeRouter(
-        {
-            "http": http_application,
-            "websocket": BrowserOriginValidator(websocket_application, settings.ALLOWED_HOSTS),
-        }
-    ),
-    trusted=settings.WILLOW.trusted_proxies,
+websocket_application = URLRouter(
+    [
+        path("connect/", ConnectConsumer.as_asgi()),
+        path("console/live/", SessionMiddlewareStack(LiveConsumer.as_asgi())),
+        re_path(r"", refuse),  # type: ignore[arg-type]
+    ]
 )
+
+by_protocol = ProtocolTypeRouter(
+    {
+        "http": http_application,
+        "websocket": BrowserOriginValidator(websocket_application, settings.ALLOWED_HOSTS),
+    }
+)
+application = TrustedProxies(RequestIds(Operations(by_protocol)), trusted=settings.WILLOW.trusted_proxies)

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from console.theme import PRIMARY_COLORS
 from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
 from willow_site.setting_declaration import ConfigurationError
 
@@ -23,6 +24,7 @@ DEBUG = WILLOW.debug
 ALLOWED_HOSTS = list(WILLOW.allowed_hosts)
 
 INSTALLED_APPS = [
+    "unfold",  # before the admin, whose pages it draws
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -37,6 +39,7 @@ INSTALLED_APPS = [
     "queues",
     "clients",
     "delivery",
+    "console",
     "willow_site",
 ]
 
@@ -49,6 +52,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "console.middleware.ConsolePages",
 ]
 
 ROOT_URLCONF = "willow_site.urls"
@@ -108,6 +112,20 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "admin:login"
 
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Willow",
+    "SITE_HEADER": "Willow",
+    "SITE_SUBHEADER": WILLOW.node_name,
+    "SITE_URL": None,
+    "SITE_SYMBOL": "potted_plant",
+    "SHOW_VIEW_ON_SITE": False,
+    "BORDER_RADIUS": "8px",
+    "STYLES": ["console.assets.stylesheet", "console.assets.message_stylesheet"],
+    "SCRIPTS": ["console.assets.script", "console.assets.keyboard_script", "console.assets.choices_script"],
+    "SIDEBAR": {"navigation": "console.navigation.sidebar"},
+    "COLORS": {"primary": PRIMARY_COLORS},
+}
+
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = False
@@ -140,8 +158,11 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"without_traceback": {"()": "willow_site.log_filters.WithoutTraceback"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "line": {"()": "willow_site.log_format.LineFormatter"},
+        "json": {"()": "willow_site.log_format.JsonFormatter", "node": WILLOW.node_name},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": WILLOW.log_format}},
     "root": {"handlers": ["stderr"], "level": WILLOW.log_level.upper()},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},

@@ -3,10 +3,13 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from console.screens.overview import overview
 from delivery.apis import QueueStatusApi
 
 urlpatterns = [
     path("status/<path:queue_name>", QueueStatusApi.as_view()),
     path("api/", include("api.urls")),
+    path("console/", include("console.urls")),
+    path("admin/", overview),  # where logging in leads
     path("admin/", admin.site.urls),
 ]

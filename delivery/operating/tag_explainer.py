@@ -28,11 +28,13 @@ def explain_tags(*, name: str, tags: Iterable[str] = (), match: Match | None = N
     if chosen not in MATCHES:
         raise ValidationError({"match": f"A match is one of {', '.join(MATCHES)}, not {chosen!r}."})
     queues = Queue.objects.filter(name=name).order_by("id")[:MOST_QUEUES]
-    explained = [_explain(queue, wanted, chosen) for queue in queues]
+    explained = [explain_queue(queue, wanted, chosen) for queue in queues]
     return sorted(explained, key=lambda one: not one.matches)
 
 
-def _explain(queue: Queue, wanted: frozenset[str], match: Match) -> Explanation:
+def explain_queue(queue: Queue, tags: Iterable[str], match: Match) -> Explanation:
+    """Whether one queue is chosen, and why."""
+    wanted = frozenset(tags)
     does = matches(queue.tags, wanted, match)
     reason = _why(frozenset(queue.tags), wanted, match) if does else _why_not(frozenset(queue.tags), wanted, match)
     return Explanation(queue, does, reason)

@@ -35,7 +35,7 @@ def message_timeline(message_id: MessageId) -> list[Event]:
             events = _journalled(message.origin_queue_id, message.origin_index) + events
         if not any(event.what == "posted" and event.at == message.posted_at for event in events):
             events.append(_posted(message.posted_at, message.poster, message.priority))
-        events.append(_now(message))
+        events.append(_now(message, since=max(event.at for event in events)))
     return sorted(events, key=lambda event: event.at)
 
 
@@ -59,7 +59,8 @@ def _posted(at: datetime, poster: int | None, priority: int) -> Event:
     return Event(at, "posted", f"Posted{by} with priority {priority}.", {"session": poster, "priority": priority})
 
 
-def _now(message: Message) -> Event:
+def _now(message: Message, since: datetime) -> Event:
+    """How it is since the last that happened to it."""
     state = State(message.state)
     if state == State.CLAIMED and message.assigned_at is not None:
         session = Session.objects.filter(pk=message.holder or 0).select_related("client", "node").first()
@@ -67,7 +68,6 @@ def _now(message: Message) -> Event:
         facts = {"session": message.holder, "attempt": message.attempts, "until": message.lease_until}
         sentence = f"Attempt {message.attempts} is with {who}, until {message.lease_until:%Y-%m-%d %H:%M:%S} UTC."
         return Event(message.assigned_at, "claimed", sentence, facts)
-    since = message.died_at or message.posted_at
     if state == State.DELAYED:
         sentence = f"Waits until {message.available_at:%Y-%m-%d %H:%M:%S} UTC."
         return Event(since, "delayed", sentence, {"until": message.available_at})

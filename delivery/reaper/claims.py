@@ -14,6 +14,7 @@ from delivery.states import Reason
 
 
 async def fail_expired_claims(tools: Tools, now: datetime | None) -> int:
+    """Claims without a sign of life for too long: the message goes on to the next client."""
     parameters = {"now": now, "limit": LIMIT}
     async with tools.connection.transaction():
         rows = await fetch_rows(tools.connection, statement("expired_claims"), parameters)
@@ -24,6 +25,7 @@ async def fail_expired_claims(tools: Tools, now: datetime | None) -> int:
 
 
 async def end_overdue_holds(tools: Tools, now: datetime | None) -> int:
+    """Clients that asked to be waited for and did not come back."""
     parameters = {"now": now, "limit": LIMIT}
     async with tools.connection.transaction():
         sessions = await fetch_rows(tools.connection, client_statement("overdue_sessions"), parameters)
@@ -41,6 +43,7 @@ async def end_overdue_holds(tools: Tools, now: datetime | None) -> int:
 
 
 async def hand_on_requests_of_lost_workers(tools: Tools, now: datetime | None) -> int:
+    """Workers whose heartbeat stopped: their requests go to the next in line."""
     parameters = {"now": now, "limit": LIMIT, "lapse": settings.WILLOW.node_lapse, "missed": MISSED_HEARTBEATS}
     async with tools.connection.transaction():
         lost = await fetch_rows(tools.connection, statement("lost_workers"), parameters)

@@ -21,6 +21,7 @@ class Expiry:
 
 
 async def make_delayed_ready(tools: Tools, now: datetime | None) -> int:
+    """Delays and retries whose time has come."""
     parameters = {"now": now, "limit": LIMIT, "queue_id": None}
     rows = await (await tools.connection.execute(statement("come_due"), parameters)).fetchall()
     for queue_id, messages in Counter(queue_id for (queue_id,) in rows).items():
@@ -29,6 +30,7 @@ async def make_delayed_ready(tools: Tools, now: datetime | None) -> int:
 
 
 async def bury_expired_messages(tools: Tools, now: datetime | None) -> int:
+    """Messages that are older than their time to live become dead letters."""
     parameters = {"now": now, "limit": LIMIT}
     async with tools.connection.transaction():
         rows = await fetch_rows(tools.connection, statement("expired_messages"), parameters)

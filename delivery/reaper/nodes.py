@@ -24,16 +24,19 @@ async def take_over_from_silent_nodes(tools: Tools, now: datetime | None) -> int
 
 
 async def forget_nodes(tools: Tools, now: datetime | None) -> int:
+    """Nodes that have been silent for long."""
     parameters = {"now": now, "seconds": FORGET_NODES_SECONDS}
     return (await tools.connection.execute(client_statement("forget_nodes"), parameters)).rowcount
 
 
 async def forget_session_orders(tools: Tools, now: datetime | None) -> int:
+    """Orders for sessions that are gone."""
     parameters = {"now": now, "seconds": FORGET_ORDERS_SECONDS}
     return (await tools.connection.execute(statement("forget_session_orders"), parameters)).rowcount
 
 
 async def forget_sessions(tools: Tools, now: datetime | None) -> int:
+    """Ids of ended sessions that nobody took up again."""
     parameters = {"now": now, "limit": LIMIT, "seconds": settings.WILLOW.session_retention}
     ended = await tools.connection.execute(client_statement("end_orphans"), parameters)
     forgotten = await tools.connection.execute(client_statement("forget_sessions"), parameters)

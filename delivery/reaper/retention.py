@@ -11,12 +11,14 @@ from delivery.statements import statement
 
 
 async def retain_streams(tools: Tools, now: datetime | None) -> int:
+    """Messages of streams that are too old, too many, or read by all."""
     parameters = {"now": now, "limit": LIMIT, "node_name": NAME}
     [removed] = await fetch_rows(tools.connection, statement("retain_streams"), parameters)
     return removed.count
 
 
 async def forget_transient_clients(tools: Tools, now: datetime | None) -> int:
+    """Clients that are not persistent and have been away for long."""
     parameters = {"now": now, "limit": LIMIT, "seconds": settings.WILLOW.transient_retention}
     [forgotten] = await fetch_rows(tools.connection, client_statement("forget_clients"), parameters)
     return forgotten.count

@@ -21,7 +21,7 @@ from delivery.serving.changes import (
 )
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 from delivery.serving.names import service_of
-from delivery.serving.selectors import Figures, service_figures, workers_of
+from delivery.serving.reports import ServiceReport, service_reports
 from queues.admin_bases import ReadOnlyAdmin, ReadOnlyInline, ServiceAdmin
 
 WORKER_COLUMNS = ("place", "worker", "node", "free", "last heard of", "configuration")
@@ -37,41 +37,60 @@ class ServiceWithWorkersAdmin(ReadOnlyAdmin):
     search_fields = ("name",)
     ordering = ("name",)
 
-    def _figures(self, service: Service) -> Figures:
-        return service_figures([service.pk])[service.pk]
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Every figure of the page is read at once, and kept with the row that shows it."""
+        changelist = super().get_changelist_instance(request)
+        reports = {report.queue.pk: report for report in service_reports(changelist.result_list)}
+        for service in changelist.result_list:
+            _keep_report(service, reports[service.pk])
+        return changelist
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Service | None:
+        service = super().get_object(request, object_id, from_field)
+        if service is not None:
+            _keep_report(service, service_reports([service])[0])
+        return service
 
     def service(self, service: Service) -> str:
         return service_of(service.name)
 
     @admin.display(description="workers in line")
     def workers(self, service: Service) -> int:
-        return workers_of(service.pk).filter(free__gt=0).count()
+        return _report_of(service).in_line
 
     def waiting(self, service: Service) -> int:
-        return self._figures(service).waiting
+        return _report_of(service).figures.waiting
 
     def under_way(self, service: Service) -> int:
-        return self._figures(service).under_way
+        return _report_of(service).figures.under_way
 
     @admin.display(description="answered in the last hour")
     def answered(self, service: Service) -> int:
-        return self._figures(service).answered
+        return _report_of(service).figures.answered
 
     @admin.display(description="latency, p50")
     def median(self, service: Service) -> str:
-        return _milliseconds(self._figures(service).median_seconds)
+        return _milliseconds(_report_of(service).figures.median_seconds)
 
     @admin.display(description="latency, p99")
     def slow(self, service: Service) -> str:
-        return _milliseconds(self._figures(service).slow_seconds)
+        return _milliseconds(_report_of(service).figures.slow_seconds)
 
     @admin.display(description="workers")
     def line(self, service: Service) -> SafeString:
         nodes = dict(Node.objects.values_list("id", "name"))
-        rows = [_worker_cells(place, worker, nodes) for place, worker in enumerate(workers_of(service.pk), 1)]
+        rows = [_worker_cells(place, worker, nodes) for place, worker in enumerate(_report_of(service).workers, 1)]
         head = format_html_join("", "<th>{}</th>", ((name,) for name in WORKER_COLUMNS))
         body = format_html_join("", "<tr>{}</tr>", ((format_html_join("", "<td>{}</td>", row),) for row in rows))
         return format_html("<table><tr>{}</tr>{}</table>", head, body)
+
+
+def _keep_report(service: Service, report: ServiceReport) -> None:
+    service.report = report  # type: ignore[attr-defined]
+
+
+def _report_of(service: Service) -> ServiceReport:
+    return service.report  # type: ignore[attr-defined]
 
 
 def _worker_cells(place: int, worker: Worker, nodes: dict[int, str]) -> list[tuple[Any]]:

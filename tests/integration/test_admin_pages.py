@@ -24,6 +24,8 @@ pytestmark = pytest.mark.django_db
 
 NOT_IN_THE_ADMIN = {Message, Journal, Position, DedupeValue}  # their pages are under queues and clients, or nowhere
 
+SHOWN_BY_THE_CONSOLE = ("delivery.facts.", "delivery.operating.")
+
 
 @pytest.fixture
 def browser() -> Browser:
@@ -86,7 +88,12 @@ def test_staff_log_in_and_others_do_not(orders: Queue) -> None:
 
 def test_every_model_has_pages(browser: Browser, billing: Client) -> None:
     DutyRun.objects.create(duty="expired claims", ran_at=billing.defined_at, seconds=0.1, handled=1)
-    ours = {model for app in ("queues", "clients", "delivery") for model in apps.get_app_config(app).get_models()}
+    ours = {
+        model
+        for app in ("queues", "clients", "delivery")
+        for model in apps.get_app_config(app).get_models()
+        if not model.__module__.startswith(SHOWN_BY_THE_CONSOLE)
+    }
     registered = {model for model in ours if admin.site.is_registered(model)}
     assert ours - registered == NOT_IN_THE_ADMIN | {Subscription, apps.get_model("clients", "Grant")}
     for model in registered:

@@ -1,0 +1,24 @@
+"""The console's own static files, for the theme to put on every page."""
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+
+
+def stylesheet(request: HttpRequest) -> str:
+    return static("console/console.css")
+
+
+def keyboard_script(request: HttpRequest) -> str:
+    return static("console/keyboard.js")
+
+
+def script(request: HttpRequest) -> str:
+    return static("console/live.js")
+
+
+def message_stylesheet(request: HttpRequest) -> str:
+    return static("console/messages.css")
+
+
+def choices_script(request: HttpRequest) -> str:
+    return static("console/choices.js")

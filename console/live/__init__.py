@@ -1,0 +1,1 @@
+"""Parts of screens that keep themselves up to date, over one WebSocket per page."""

@@ -1,0 +1,49 @@
+"""A part of a screen that changes by itself: how it is read, and how it is drawn.
+
+Its address is that of its screen, so that whoever watches a page names what stands in the browser's address bar.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.http import Http404, QueryDict
+from django.template.loader import render_to_string
+from django.urls import resolve
+
+EVERY_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    template: str
+    read: Callable[..., dict[str, Any]]  # of the query string, and of what the address names
+    every: float = EVERY_SECONDS
+
+    def draw(self, given: QueryDict, named: Mapping[str, Any], may: Mapping[str, bool]) -> str:
+        return render_to_string(self.template, {**self.read(given, **named), "may": may})
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A part of the screen at an address, as somebody with certain permissions sees it."""
+
+    address: str
+    may: frozenset[str]
+
+    def part(self) -> Part:
+        return _resolved(self.address)[0]
+
+    def draw(self) -> str:
+        part, named = _resolved(self.address)
+        given = QueryDict(urlsplit(self.address).query)
+        return part.draw(given, named, dict.fromkeys(self.may, True))
+
+
+def _resolved(address: str) -> tuple[Part, dict[str, Any]]:
+    match = resolve(urlsplit(address).path)
+    part = getattr(match.func, "live", None)
+    if not isinstance(part, Part):
+        raise Http404(f"Nothing on {address} changes by itself.")
+    return part, match.kwargs

@@ -1,0 +1,73 @@
+"""The forms about messages. What is wrong with a field is said beside it."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+
+from clients.moments import SPANS, read_span
+from delivery.message_search import MessageQuery
+from delivery.states import State
+from queues.definitions import tag_set
+
+HIGHEST_NUMBER = 2**63 - 1
+HIGHEST_PRIORITY = 2**32 - 1
+
+
+class OptionalSpanField(forms.CharField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, widget=forms.TextInput(attrs={"placeholder": SPANS}), **kwargs)
+
+    def clean(self, value: Any) -> timedelta | None:
+        text = super().clean(value)
+        return read_span(text) if text else None
+
+
+class TagsField(forms.CharField):
+    """Separated by commas."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, widget=forms.TextInput(attrs={"placeholder": "eu, express"}), **kwargs)
+
+    def clean(self, value: Any) -> tuple[str, ...]:
+        return tag_set(tag.strip() for tag in super().clean(value).split(",") if tag.strip())
+
+
+def number_field(label: str) -> forms.IntegerField:
+    return forms.IntegerField(label=label, required=False, min_value=0, max_value=HIGHEST_NUMBER)
+
+
+class MessageSearchForm(forms.Form):
+    queue_id = forms.IntegerField(required=False, min_value=1, max_value=HIGHEST_NUMBER, widget=forms.HiddenInput)
+    queue = forms.CharField(
+        required=False, max_length=200, widget=forms.TextInput(attrs={"placeholder": "orders or orders*"})
+    )
+    tags = TagsField()
+    state = forms.TypedChoiceField(
+        required=False,
+        coerce=lambda value: State(int(value)),
+        empty_value=None,
+        choices=[("", "any"), *State.choices],
+    )
+    id = number_field("ID")
+    index = number_field("Index")
+    older = OptionalSpanField(label="Older than")
+    younger = OptionalSpanField(label="Younger than")
+    text = forms.CharField(label="Text in the body", required=False, max_length=200, strip=False)
+    sort = forms.ChoiceField(required=False, choices=[("", "from the front"), ("last", "from the back")], label="Order")
+
+    def query(self) -> MessageQuery:
+        """Of a form that is valid."""
+        chosen = self.cleaned_data
+        return MessageQuery(
+            queue_id=chosen["queue_id"],
+            queue_name=chosen["queue"],
+            tags=chosen["tags"],
+            state=chosen["state"],
+            sequence=chosen["id"],
+            index=chosen["index"],
+            older_than=chosen["older"],
+            younger_than=chosen["younger"],
+            text=chosen["text"],
+            backwards=chosen["sort"] == "last",
+        )

@@ -1,0 +1,88 @@
+"""The sidebar: every screen, in the order in which an operator asks."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from console.permissions import May, allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    title: str
+    icon: str  # of Material Symbols
+    name: str  # of its address
+    inner: tuple[str, ...] = ()  # names of the pages that belong to it
+    may: May = May.LOOK
+
+
+QUEUE_PAGES = ("console:queue", "console:queue_new", "console:queue_settings", "console:queue_purge",
+               "console:queue_delete")  # fmt: skip
+
+PLACES: dict[str, tuple[Place, ...]] = {
+    "": (Place("Overview", "monitoring", "console:overview"),),
+    "Messages": (
+        Place("Queues", "stacks", "console:queues", QUEUE_PAGES),
+        Place("Messages", "mail", "console:messages", ("console:message", "console:messages_act")),
+        Place(
+            "Dead letters",
+            "skull",
+            "console:dead_letters",
+            ("console:dead_letter_list", "console:dead_letters_drop", "console:redrive_new", "console:redrive"),
+        ),
+        Place("Tag explainer", "sell", "console:tag_explainer"),
+    ),
+    "Programs": (
+        Place("Clients", "devices", "console:clients", ("console:client", "console:client_new", "console:key_new")),
+        Place("Sessions", "lan", "console:sessions"),
+        Place("Services", "handshake", "console:services", ("console:service",)),
+    ),
+    "Broker": (
+        Place("Nodes", "hub", "console:nodes"),
+        Place("Reaper", "cleaning_services", "console:reaper"),
+        Place("Database", "database", "console:database"),
+        Place("Analysts", "query_stats", "console:analysts"),
+        Place("Audit", "history_edu", "console:audit", may=May.SEE_AUDIT),
+    ),
+}
+
+RECORDS = (
+    ("Keys", "key", "clients_key", "clients.view_key"),
+    ("Service configurations", "tune", "delivery_serviceconfig", "delivery.view_serviceconfig"),
+    ("Tags", "label", "queues_tag", "queues.view_tag"),
+    ("People", "person", "auth_user", "auth.view_user"),
+    ("Groups", "group", "auth_group", "auth.view_group"),
+)
+
+
+def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
+    here = request.resolver_match.view_name if request.resolver_match else ""
+    groups = [
+        {"title": title, "separator": False, "items": [_item(place, here, request) for place in places]}
+        for title, places in PLACES.items()
+    ]
+    records = [_record(*record, here=here, request=request) for record in RECORDS]
+    return [*groups, {"title": "Records", "separator": True, "items": records}]
+
+
+def _item(place: Place, here: str, request: HttpRequest) -> dict[str, Any]:
+    at_index = here == "admin:index" and place.name == "console:overview"
+    return {
+        "title": place.title,
+        "icon": place.icon,
+        "link": reverse(place.name),
+        "active": here == place.name or here in place.inner or at_index,
+        "permission": lambda _: allowed(request.user, place.may),
+    }
+
+
+def _record(title: str, icon: str, model: str, permission: str, *, here: str, request: HttpRequest) -> dict[str, Any]:
+    return {
+        "title": title,
+        "icon": icon,
+        "link": reverse(f"admin:{model}_changelist"),
+        "active": here.startswith(f"admin:{model}_"),
+        "permission": lambda _: request.user.has_perm(permission),
+    }

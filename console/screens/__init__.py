@@ -1,0 +1,1 @@
+"""The screens, one subject a file. A screen reads by selectors, changes by services, and draws a template."""

@@ -1,0 +1,104 @@
+"""Clients: who they are, what they read and hold, and how far they are behind."""
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+
+from clients.grants import written_grants
+from clients.models import Client
+from clients.selectors import grants_of, key_state, keys_with_grants
+from clients.services import client_define, client_delete
+from console.asking import Question, answer, ask
+from console.frame import page, screen
+from console.paging import page_of
+from console.permissions import May
+from delivery.client_figures import client_figures, client_progress
+from delivery.operating.audit import audit, staff
+
+
+@screen(May.LOOK)
+def clients(request: HttpRequest) -> HttpResponse:
+    wanted = request.GET.get("name", "").strip()
+    chosen = Client.objects.filter(name__icontains=wanted) if wanted else Client.objects.all()
+    listed = page_of(request, chosen, by="name")
+    figures = client_figures(client.pk for client in listed.rows)
+    return page(
+        request,
+        "console/clients.html",
+        title="Clients",
+        lead="Programs that registered under a name, or that own keys.",
+        clients=[(client, figures.get(client.pk)) for client in listed.rows],
+        listed=listed,
+        wanted=wanted,
+    )
+
+
+@screen(May.LOOK)
+def client(request: HttpRequest, client_id: int) -> HttpResponse:
+    shown = get_object_or_404(Client, pk=client_id)
+    keys = [(key, key_state(key), written_grants(grants_of(key))) for key in keys_with_grants().filter(client=shown)]
+    return page(
+        request,
+        "console/client.html",
+        title=shown.name,
+        breadcrumbs=[{"link": reverse("console:clients"), "title": "Clients"}],
+        client=shown,
+        figures=client_figures([shown.pk])[shown.pk],
+        session=shown.sessions.filter(ended_at=None).select_related("node", "key", "client").first(),
+        subscriptions=shown.subscriptions.order_by("name", "label"),
+        progress=client_progress(shown),
+        keys=keys,
+        this=request.get_full_path(),
+    )
+
+
+class NewClientForm(forms.Form):
+    name = forms.CharField(max_length=200, help_text="Under which the program registers: printable ASCII characters.")
+    persistent = forms.TypedChoiceField(
+        label="Kept",
+        coerce=lambda value: value == "yes",
+        choices=[("yes", "for ever: until an operator removes it"), ("no", "until it is gone for a while")],
+    )
+
+
+@screen(May.CREATE_CLIENTS)
+def client_new(request: HttpRequest) -> HttpResponse:
+    form = NewClientForm(request.POST or None)
+    question = Question(
+        title="New client",
+        says=["Most clients come to be when their program registers. Make one here to give it a key beforehand."],
+        button="Make the client",
+        form=form,
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = client_define(**form.cleaned_data)
+        except ValidationError as refusal:
+            form.add_error("name", refusal)
+        else:
+            audit(by=staff(request.user), action="create client", target=made.name)
+            return redirect("console:client", made.pk)
+    return ask(request, question, back=reverse("console:clients"))
+
+
+@screen(May.DELETE_CLIENTS)
+def client_remove(request: HttpRequest, client_id: int) -> HttpResponse:
+    gone = get_object_or_404(Client, pk=client_id)
+    question = Question(
+        title=f"Delete the client {gone}",
+        says=[
+            "Its keys stop working, and its subscriptions and positions in streams are forgotten.",
+            "Only a client that is not connected can be deleted.",
+        ],
+        button="Delete the client",
+        destroys=True,
+    )
+
+    def act() -> str:
+        client_delete(client=gone)
+        audit(by=staff(request.user), action="delete client", target=gone.name)
+        return f"Deleted the client {gone}."
+
+    return answer(request, question, act, back=reverse("console:clients"))

@@ -1,0 +1,135 @@
+"""Dead letters: in groups, one by one, and how they are purged and exported. Redriving is in redrives.py."""
+
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import urlencode
+
+from asgiref.sync import sync_to_async
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from console.asking import Question, answer
+from console.dead_letter_choice import read_choice
+from console.frame import demand, page, screen
+from console.permissions import May, allowed
+from console.search_pages import page_address, read_places
+from delivery.message_search import search_messages
+from delivery.operating.audit import staff
+from delivery.operating.dead_letters import (
+    GROUP_LOOKED_AT,
+    DeadLetterGroup,
+    dead_letter_groups,
+    dead_letter_queue_ids,
+    dead_letters_export,
+    dead_letters_purge,
+)
+from delivery.operating.models import RedriveJob
+
+MOST_JOBS = 10  # that are listed
+PURGE_WORD = "purge"
+
+
+@screen(May.LOOK)
+def dead_letters(request: HttpRequest) -> HttpResponse:
+    name = request.GET.get("queue", "").strip()
+    groups = dead_letter_groups(queue_ids=dead_letter_queue_ids(name=name) if name else None)
+    return page(
+        request,
+        "console/dead_letters.html",
+        title="Dead letters",
+        lead="Messages that failed as often as their queue allows, or whose time to live ended.",
+        groups=[(group, _address(group)) for group in groups],
+        total=sum(group.messages for group in groups),
+        looked_at=GROUP_LOOKED_AT if any(group.is_partial for group in groups) else None,
+        wanted=name,
+        jobs=RedriveJob.objects.order_by("-id")[:MOST_JOBS],
+    )
+
+
+def _address(group: DeadLetterGroup) -> str:
+    """As console/dead_letter_choice.py reads it."""
+    reason = {} if group.reason is None else {"reason": group.reason}
+    return urlencode({"queue_id": group.queue_id, **reason, "signature": group.signature})
+
+
+@screen(May.LOOK)
+def dead_letter_list(request: HttpRequest) -> HttpResponse:
+    try:
+        choice = read_choice(request.GET)
+        places = read_places(request.GET)
+    except ValidationError as refusal:
+        messages.error(request, refusal.messages[0])
+        return redirect("console:dead_letters")
+    sees_bodies = allowed(request.user, May.SEE_BODIES)
+    found = search_messages(choice.query(backwards=True), with_bodies=sees_bodies, **places)
+    return page(
+        request,
+        "console/dead_letter_list.html",
+        title="Dead letters",
+        breadcrumbs=[{"link": reverse("console:dead_letters"), "title": "Dead letters"}],
+        choice=choice,
+        found=found,
+        previous=page_address(request.GET, before=found.previous),
+        next=page_address(request.GET, after=found.next),
+        this=request.get_full_path(),
+    )
+
+
+class PurgeForm(forms.Form):
+    word = forms.CharField(label=f"Type {PURGE_WORD} to confirm", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def clean_word(self) -> str:
+        if self.cleaned_data["word"] != PURGE_WORD:
+            raise ValidationError(f"This must be the word {PURGE_WORD}.")
+        return PURGE_WORD
+
+
+@screen(May.REDRIVE)
+def dead_letters_drop(request: HttpRequest) -> HttpResponse:
+    """Asks for the dead letters that an address or a form names, and purges them once the question was answered."""
+    back = reverse("console:dead_letters")
+    try:
+        choice = read_choice(request.POST if request.method == "POST" else request.GET)
+    except ValidationError as refusal:
+        messages.error(request, refusal.messages[0])
+        return redirect(back)
+    answered = "word" in request.POST
+    question = Question(
+        title=f"Purge {choice.words}",
+        says=["They are gone for good, and cannot be redriven. Those that a client holds are left."],
+        button="Purge",
+        destroys=True,
+        form=PurgeForm(request.POST if answered else None),
+        kept=choice.pairs(),
+    )
+
+    def act() -> str:
+        return f"Purged {choice.words}: {dead_letters_purge(chosen=choice.chosen(), by=staff(request.user))}."
+
+    return answer(request, question, act, back=back, answered=answered)
+
+
+@screen(May.SEE_BODIES)
+def dead_letters_save(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
+    """A file with a line of JSON for each, sent while it is read."""
+    demand(request, May.REDRIVE)
+    try:
+        choice = read_choice(request.GET)
+    except ValidationError as refusal:
+        messages.error(request, refusal.messages[0])
+        return redirect("console:dead_letters")
+    lines = dead_letters_export(chosen=choice.filter(), by=staff(request.user))
+    name = f"dead-letters-{timezone.now():%Y%m%d-%H%M%S}.jsonl"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return StreamingHttpResponse(_as_they_come(lines), content_type="application/x-ndjson", headers=headers)
+
+
+async def _as_they_come(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Given an ordinary iterator, Django would gather the whole file in memory first."""
+    next_part = sync_to_async(lambda: next(parts, None))
+    while (part := await next_part()) is not None:
+        yield part

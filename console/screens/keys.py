@@ -1,0 +1,98 @@
+"""A client's keys. A new key is part of the answer that made it, and of nothing that is kept."""
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+
+from clients.grants import written_grants
+from clients.key_forms import GrantsField, KeyRotationForm, MomentField
+from clients.models import Client, Key
+from clients.selectors import grants_of, keys_with_grants
+from clients.services import NewKey, key_create, key_revoke, key_rotate
+from console.asking import Question, answer, ask
+from console.frame import page, screen
+from console.permissions import May
+from delivery.operating.audit import audit, staff
+
+
+class KeyForm(forms.Form):
+    grants = GrantsField()
+    expires_at = MomentField(label="Expires", empty="never")
+
+
+@screen(May.MAKE_KEYS)
+def key_new(request: HttpRequest, client_id: int) -> HttpResponse:
+    owner = get_object_or_404(Client, pk=client_id)
+    form = KeyForm(request.POST or None)
+    question = Question(
+        title=f"Make a key for {owner}",
+        says=["The key is shown once, on the next page. Willow keeps only its hash."],
+        button="Make the key",
+        form=form,
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            new = key_create(client_name=owner.name, **form.cleaned_data)
+        except ValidationError as refusal:
+            form.add_error(None, refusal)
+        else:
+            return _show_once(request, new, "make key")
+    return ask(request, question, back=reverse("console:client", args=[owner.pk]))
+
+
+@screen(May.MAKE_KEYS)
+def key_replace(request: HttpRequest, key_id: int) -> HttpResponse:
+    old = get_object_or_404(keys_with_grants(), pk=key_id)
+    form = KeyRotationForm(request.POST or None)
+    question = Question(
+        title=f"Rotate the key {old.prefix}…",
+        says=[f"{old.client} gets a new key with the same grants, and the old one ends."],
+        button="Rotate the key",
+        form=form,
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            new = key_rotate(key=old, **form.cleaned_data)
+        except ValidationError as refusal:
+            form.add_error(None, refusal)
+        else:
+            return _show_once(request, new, "rotate key", old=old.prefix)
+    return ask(request, question, back=reverse("console:client", args=[old.client_id]))
+
+
+@screen(May.CHANGE_KEYS)
+def key_end(request: HttpRequest, key_id: int) -> HttpResponse:
+    key = get_object_or_404(Key.objects.select_related("client"), pk=key_id)
+    question = Question(
+        title=f"Revoke the key {key.prefix}…",
+        says=[f"It ends now, for ever, and so do the connections of {key.client} that were made with it."],
+        button="Revoke the key",
+        destroys=True,
+    )
+
+    def act() -> str:
+        key_revoke(key=key)
+        audit(by=staff(request.user), action="revoke key", target=key.client.name, details={"prefix": key.prefix})
+        return f"Revoked the key {key.prefix}… of {key.client}."
+
+    return answer(request, question, act, back=reverse("console:client", args=[key.client_id]))
+
+
+def _show_once(request: HttpRequest, new: NewKey, action: str, **details: str) -> HttpResponse:
+    """Not by a redirect with a message: those are kept in a cookie, or in the database when they are long."""
+    owner, grants = new.record.client, written_grants(grants_of(new.record))
+    known = {"prefix": new.record.prefix, "grants": grants, **details}
+    audit(by=staff(request.user), action=action, target=owner.name, details=known)
+    answer_page = page(
+        request,
+        "console/new_key.html",
+        title="A new key",
+        client=owner,
+        key=new.record,
+        secret=new.secret,
+        grants=grants,
+    )
+    answer_page["Cache-Control"] = "no-store"
+    return answer_page

@@ -1,0 +1,175 @@
+"""What operators do to queues: make, change, pause, resume, purge, delete."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from console import readings
+from console.asking import Question, answer, way_back
+from console.frame import attempt, page, screen
+from console.permissions import May
+from delivery.operating.audit import staff
+from delivery.operating.queues import queue_change, queue_create, queue_delete, queue_pause, queue_purge, queue_resume
+from queues.definitions import SETTING_NAMES, default_settings
+from queues.forms import QueueCreationForm, QueueSettingsForm
+from queues.models import Queue
+
+FORCE_WORDS = "delete with all messages"
+
+
+@screen(May.CREATE_QUEUES)
+def queue_new(request: HttpRequest) -> HttpResponse:
+    form = QueueCreationForm(request.POST or None, initial=asdict(default_settings(name="")))
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        made: list[Queue] = []
+
+        def make() -> str:
+            chosen = {name: given[name] for name in SETTING_NAMES}
+            made.append(queue_create(name=given["name"], tags=given["tags"], chosen=chosen, by=staff(request.user)))
+            return f"The queue {made[0]} is there."
+
+        if _done(request, form, make):
+            return redirect("console:queue", made[0].pk)
+    return _form_page(request, form, "New queue", "Create", reverse("console:queues"))
+
+
+@screen(May.CHANGE_QUEUES)
+def queue_settings(request: HttpRequest, queue_id: int) -> HttpResponse:
+    queue = get_object_or_404(Queue, pk=queue_id)
+    form = QueueSettingsForm(request.POST or None, instance=get_object_or_404(Queue, pk=queue_id))
+    if request.method == "POST" and form.is_valid():
+        changes = {name: form.cleaned_data[name] for name in form.changed_data}
+
+        def change() -> str:
+            if not changes:
+                return "Nothing was changed."
+            queue_change(queue=queue, changes=changes, by=staff(request.user))
+            return f"Changed: {', '.join(changes)}."
+
+        if _done(request, form, change):
+            return redirect("console:queue", queue_id)
+    return _form_page(request, form, f"Settings of {queue}", "Save", reverse("console:queue", args=[queue_id]))
+
+
+@require_POST
+@screen(May.CHANGE_QUEUES)
+def queue_pause_now(request: HttpRequest, queue_id: int) -> HttpResponse:
+    queue = get_object_or_404(Queue, pk=queue_id)
+
+    def pause() -> str:
+        queue_pause(queue=queue, by=staff(request.user))
+        return f"{queue} is paused: posts are taken, nothing is handed out."
+
+    return _act(request, queue, pause)
+
+
+@require_POST
+@screen(May.CHANGE_QUEUES)
+def queue_resume_now(request: HttpRequest, queue_id: int) -> HttpResponse:
+    queue = get_object_or_404(Queue, pk=queue_id)
+
+    def resume() -> str:
+        queue_resume(queue=queue, by=staff(request.user))
+        return f"{queue} hands out messages again."
+
+    return _act(request, queue, resume)
+
+
+@screen(May.PURGE_QUEUES)
+def queue_purge_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
+    queue = get_object_or_404(Queue, pk=queue_id)
+    question = Question(
+        title=f"Purge {queue}",
+        says=[
+            "All messages that nobody holds are dropped. They are not kept anywhere.",
+            "What clients are working on stays.",
+        ],
+        button="Purge",
+        destroys=True,
+        form=_typed(request, queue.name, f"Type the queue's name, {queue.name}, to go on."),
+    )
+
+    def purge() -> str:
+        tally = queue_purge(queue=queue, by=staff(request.user))
+        readings.queue_figures.forget()  # type: ignore[attr-defined]
+        return f"Purged {queue}: {tally}."
+
+    return answer(request, question, purge, back=reverse("console:queue", args=[queue_id]))
+
+
+@screen(May.DELETE_QUEUES)
+def queue_delete_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
+    """An empty one at once; one with messages only by who says so in words."""
+    queue = get_object_or_404(Queue, pk=queue_id)
+    figures = readings.queue_figures().by_id.get(queue_id)
+    held = figures.live if figures else 0
+    empty_says = ["The queue is empty. It is removed, with its settings."]
+    full_says = [
+        f"The queue holds {held:,} message{'' if held == 1 else 's'}. They are dropped with it, also those that "
+        "clients are working on, and are not kept anywhere."
+    ]
+    question = Question(
+        title=f"Delete {queue}",
+        says=full_says if held else empty_says,
+        button="Delete",
+        destroys=True,
+        form=_typed(request, FORCE_WORDS, f"Type “{FORCE_WORDS}” to go on.") if held else None,
+    )
+
+    def delete() -> str:
+        queue_delete(queue=queue, by=staff(request.user), forced=bool(held))
+        readings.queue_figures.forget()  # type: ignore[attr-defined]
+        return f"{queue} is deleted."
+
+    return answer(request, question, delete, back=reverse("console:queues"))
+
+
+def _typed(request: HttpRequest, wanted: str, label: str) -> forms.Form:
+    return TypedForm(request.POST or None, wanted=wanted, label=label)
+
+
+class TypedForm(forms.Form):
+    """Something to type, so that nobody goes on without having read."""
+
+    typed = forms.CharField(widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}))
+
+    def __init__(self, *args: Any, wanted: str, label: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._wanted = wanted
+        self.fields["typed"].label = label
+
+    def clean_typed(self) -> str:
+        typed = str(self.cleaned_data["typed"])
+        if typed != self._wanted:
+            raise ValidationError(f"This must be exactly {self._wanted}")
+        return typed
+
+
+def _act(request: HttpRequest, queue: Queue, action: Any) -> HttpResponse:
+    attempt(request, action)
+    readings.queue_figures.forget()  # type: ignore[attr-defined]
+    return redirect(way_back(request, reverse("console:queue", args=[queue.pk])))
+
+
+def _done(request: HttpRequest, form: forms.ModelForm, action: Any) -> bool:
+    """What is refused stands on the form, beside its field."""
+    try:
+        done = action()
+    except ValidationError as refusal:
+        form.add_error(None, refusal)
+        return False
+    return attempt(request, lambda: done)
+
+
+def _form_page(request: HttpRequest, form: forms.ModelForm, title: str, button: str, back: str) -> HttpResponse:
+    crumbs = [{"title": "Queues", "link": reverse("console:queues")}]
+    return page(
+        request, "console/queue_form.html", title=title, form=form, button=button, back=back, breadcrumbs=crumbs
+    )

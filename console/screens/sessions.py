@@ -1,0 +1,96 @@
+"""Sessions: every connection, what it holds, and how an operator ends it."""
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+
+from clients.models import Session
+from console.asking import Question, answer
+from console.frame import page, screen
+from console.paging import page_of
+from console.permissions import May
+from delivery.client_figures import held_by_sessions
+from delivery.operating.audit import staff
+from delivery.operating.sessions import session_disconnect, session_fail_messages
+
+CHOICES = {
+    "open": ("open", Q(ended_at=None)),
+    "live": ("live", Q(node__isnull=False)),
+    "held": ("expected back", Q(ended_at=None, node=None, held_until__isnull=False)),
+    "orphaned": ("orphaned", Q(ended_at=None, node=None, held_until=None)),
+    "ended": ("ended", Q(ended_at__isnull=False)),
+}
+
+
+@screen(May.LOOK)
+def sessions(request: HttpRequest) -> HttpResponse:
+    chosen = request.GET.get("state", "open")
+    wanted = request.GET.get("of", "").strip()
+    listed = page_of(request, _sessions(chosen, wanted), by="-id")
+    held = held_by_sessions(session.pk for session in listed.rows)
+    return page(
+        request,
+        "console/sessions.html",
+        title="Sessions",
+        lead="One for each connection, and for clients that are expected back.",
+        sessions=[(session, held.get(session.pk, 0)) for session in listed.rows],
+        listed=listed,
+        choices=[(name, title) for name, (title, _) in CHOICES.items()],
+        chosen=chosen if chosen in CHOICES else "open",
+        wanted=wanted,
+        this=request.get_full_path(),
+    )
+
+
+def _sessions(chosen: str, wanted: str) -> QuerySet[Session]:
+    found = Session.objects.select_related("client", "node", "key").filter(CHOICES.get(chosen, CHOICES["open"])[1])
+    if wanted:
+        found = found.filter(Q(client__name__icontains=wanted) | Q(node__name__icontains=wanted) | Q(address=wanted))
+    return found
+
+
+@screen(May.DISCONNECT)
+def disconnect(request: HttpRequest, session_id: int) -> HttpResponse:
+    session = get_object_or_404(Session, pk=session_id)
+    question = Question(
+        title=f"Disconnect {_named(session)}",
+        says=[
+            "The socket is closed, and what the session holds fails at once: it goes on to others, or is retried.",
+            "The program may connect again. Revoke its key to keep it away.",
+        ],
+        button="Disconnect",
+        destroys=True,
+    )
+
+    def act() -> str:
+        tally = session_disconnect(session_id=session.pk, by=staff(request.user))
+        return f"Disconnected {_named(session)}; messages that it held: {tally.done}."
+
+    return answer(request, question, act, back=reverse("console:sessions"))
+
+
+@screen(May.DISCONNECT)
+def fail_messages(request: HttpRequest, session_id: int) -> HttpResponse:
+    session = get_object_or_404(Session, pk=session_id)
+    held = held_by_sessions([session.pk])[session.pk]
+    question = Question(
+        title=f"Fail the messages of {_named(session)}",
+        says=[
+            f"It holds {held} message{'' if held == 1 else 's'} now.",
+            "Each goes on as if its client had said `fail`: to another client, or to the dead letters.",
+            "The session stays connected. Whatever the program is doing with the messages may be done twice.",
+        ],
+        button="Fail its messages",
+        destroys=True,
+    )
+
+    def act() -> str:
+        tally = session_fail_messages(session_id=session.pk, by=staff(request.user))
+        return f"Messages of {_named(session)}: {tally}."
+
+    return answer(request, question, act, back=reverse("console:sessions"))
+
+
+def _named(session: Session) -> str:
+    return f"session {session.pk}" + (f" of {session.client}" if session.client else "")

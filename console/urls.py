@@ -1,0 +1,27 @@
+"""The console's addresses. Those about messages and clients are in console/message_urls.py."""
+
+from django.urls import include, path
+
+from console.screens import analysts, audit, database, nodes, overview, queue, queue_changes, queues, reaper, services
+
+app_name = "console"
+
+urlpatterns = [
+    path("", overview.overview, name="overview"),
+    path("queues/", queues.queues, name="queues"),
+    path("queues/new/", queue_changes.queue_new, name="queue_new"),
+    path("queues/<int:queue_id>/", queue.queue, name="queue"),
+    path("queues/<int:queue_id>/settings/", queue_changes.queue_settings, name="queue_settings"),
+    path("queues/<int:queue_id>/pause/", queue_changes.queue_pause_now, name="queue_pause"),
+    path("queues/<int:queue_id>/resume/", queue_changes.queue_resume_now, name="queue_resume"),
+    path("queues/<int:queue_id>/purge/", queue_changes.queue_purge_asked, name="queue_purge"),
+    path("queues/<int:queue_id>/delete/", queue_changes.queue_delete_asked, name="queue_delete"),
+    path("services/", services.services, name="services"),
+    path("services/<int:queue_id>/", services.service, name="service"),
+    path("nodes/", nodes.nodes, name="nodes"),
+    path("reaper/", reaper.reaper, name="reaper"),
+    path("database/", database.database, name="database"),
+    path("analysts/", analysts.analysts, name="analysts"),
+    path("audit/", audit.audit, name="audit"),
+    path("", include("console.message_urls")),
+]

@@ -1,0 +1,15 @@
+-- client_figures: what a list of clients shows beside each: where it is, what it holds, how far it is behind.
+-- Runs on: the primary keys of clients, nodes and queues; one_live_session_per_client; message_holder;
+-- clients_subscription's and clients_key's indexes on client_id; clients_position's primary key.
+SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
+       (SELECT count(*) FROM clients_subscription b WHERE b.client_id = c.id) AS subscriptions,
+       (SELECT count(*) FROM clients_key k WHERE k.client_id = c.id AND k.revoked_at IS NULL
+                                             AND (k.expires_at IS NULL OR k.expires_at > now())) AS valid_keys,
+       (SELECT count(*) FROM delivery_message m WHERE m.holder = s.id AND m.state = 2) AS held,
+       (SELECT sum(greatest(q.newest_index - p.floor_index - cardinality(p.acked_above), 0))::bigint
+        FROM clients_position p JOIN queues_queue q ON q.id = p.queue_id AND q.kind = 'stream'
+        WHERE p.client_id = c.id) AS behind
+FROM unnest(%(client_id)s::bigint[]) AS wanted (id)
+JOIN clients_client c ON c.id = wanted.id
+LEFT JOIN clients_session s ON s.client_id = c.id AND s.ended_at IS NULL
+LEFT JOIN clients_node n ON n.id = s.node_id AND n.heartbeat_at > now() - %(lapse)s * interval '1 second'

@@ -1,0 +1,36 @@
+"""How people fill in queues: in the console and in Django's admin."""
+
+from typing import Any
+
+from django import forms
+
+from queues.definitions import SETTING_NAMES, tag_set
+from queues.models import Queue
+from queues.services import CHANGEABLE_SETTINGS
+from queues.setting_rules import check_settings
+
+
+class QueueSettingsForm(forms.ModelForm):
+    class Meta:
+        model = Queue
+        fields = CHANGEABLE_SETTINGS
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        try:
+            check_settings({name: value for name, value in cleaned.items() if name in SETTING_NAMES})
+        except forms.ValidationError as refusal:
+            self.add_error(None, refusal)
+        return cleaned
+
+
+class QueueCreationForm(QueueSettingsForm):
+    tags = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), required=False, help_text="One on each line.")
+
+    class Meta:
+        model = Queue
+        fields = ("name", "tags", *SETTING_NAMES)
+
+    def clean_tags(self) -> list[str]:
+        lines = self.cleaned_data["tags"].splitlines()
+        return list(tag_set(line.strip() for line in lines if line.strip()))
