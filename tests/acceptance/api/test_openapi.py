@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis.errors import Unsatisfiable
@@ -21,7 +20,7 @@ from tests.brokers.fixtures import StartCluster
 from tests.brokers.http import call
 from tests.brokers.keys import make_key
 
-EXAMPLES = 5  # requests of each kind to each operation
+EXAMPLES = 3  # requests of each kind to each operation
 LONGEST_QUERY = 1000  # characters: the server closes the connection on lines beyond 16 KiB, when they are escaped
 CHECKS = [
     not_a_server_error,
@@ -42,9 +41,8 @@ async def test_the_document_and_its_page_come_from_this_server_alone(broker: Clu
         assert "/api/messages/{shard}/{sequence}/" in answer.json["paths"]
 
 
-@pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)
-def test_every_answer_keeps_to_the_document(start_cluster: StartCluster, mode: GenerationMode) -> None:
-    """Arbitrary requests to every operation, good or bad ones, as an operator: no 5xx, and nothing undocumented."""
+def test_every_answer_keeps_to_the_document(start_cluster: StartCluster) -> None:
+    """Arbitrary requests to every operation, good and bad ones, as an operator: no 5xx, and nothing undocumented."""
     with start_cluster(reaper=True) as cluster:
         headers = make_key(cluster, {"*": {"admin", "post", "fetch", "create"}}).headers
         document = asyncio.run(call(cluster.node, "GET", "/api/schema/", format="json")).json
@@ -53,7 +51,13 @@ def test_every_answer_keeps_to_the_document(start_cluster: StartCluster, mode: G
                 del operation["security"]  # the key is always the same; see test_permissions.py for others
         schema = schemathesis.openapi.from_dict(document)
         schema.config.update(base_url=cluster.node.http_url)
-        broken = [problem for result in schema.get_all_operations() for problem in examined(result.ok(), mode, headers)]
+        operations = [result.ok() for result in schema.get_all_operations()]
+        broken = [
+            problem
+            for mode in GenerationMode
+            for operation in operations
+            for problem in examined(operation, mode, headers)
+        ]
     assert not broken, "\n\n".join(broken)
 
 
