@@ -17,6 +17,8 @@ from willow_site.asgi import application
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+PATIENCE = 30  # seconds
+
 
 def _browser(is_staff: bool, may_look: bool) -> Browser:
     user = User.objects.create_user("somebody", is_staff=is_staff)
@@ -38,25 +40,32 @@ def socket_of(browser: Browser | None) -> WebsocketCommunicator:
 
 
 async def close_code(socket: WebsocketCommunicator) -> int:
-    await socket.connect()
-    return (await socket.receive_output())["code"]
+    """Wait until the console closes the connection, and tell how."""
+    while (output := await socket.receive_output(timeout=PATIENCE))["type"] != "websocket.close":
+        pass
+    await socket.disconnect()
+    return output["code"]
 
 
 async def watch(socket: WebsocketCommunicator, address: str) -> dict[str, Any]:
     connected, _ = await socket.connect()
     assert connected
     await socket.send_to(text_data=json.dumps({"watch": address}))
-    return json.loads(await socket.receive_from())
+    return json.loads(await socket.receive_from(timeout=PATIENCE))
 
 
 @pytest.mark.parametrize(("is_staff", "may_look"), [(False, True), (True, False)])
 async def test_only_staff_who_may_look_are_let_in(is_staff: bool, may_look: bool) -> None:
     browser = await logged_in(is_staff=is_staff, may_look=may_look)
-    assert await close_code(socket_of(browser)) == consumer.NOT_ALLOWED
+    socket = socket_of(browser)
+    await socket.connect()
+    assert await close_code(socket) == consumer.NOT_ALLOWED
 
 
 async def test_nobody_comes_in_without_a_session() -> None:
-    assert await close_code(socket_of(None)) == consumer.NOT_ALLOWED
+    socket = socket_of(None)
+    await socket.connect()
+    assert await close_code(socket) == consumer.NOT_ALLOWED
 
 
 async def test_a_page_is_sent_what_it_watches() -> None:
@@ -72,7 +81,7 @@ async def test_what_does_not_change_cannot_be_watched(address: str) -> None:
     socket = socket_of(await logged_in())
     await socket.connect()
     await socket.send_to(text_data=json.dumps({"watch": address}))
-    assert (await socket.receive_output())["code"] == consumer.BAD_REQUEST
+    assert await close_code(socket) == consumer.BAD_REQUEST
 
 
 @pytest.mark.parametrize("text", ["nothing", "{", "[]", '{"watch": 7}', json.dumps({"watch": "/" + "x" * 3000})])
@@ -80,7 +89,7 @@ async def test_what_makes_no_sense_ends_the_connection(text: str) -> None:
     socket = socket_of(await logged_in())
     await socket.connect()
     await socket.send_to(text_data=text)
-    assert (await socket.receive_output())["code"] == consumer.BAD_REQUEST
+    assert await close_code(socket) == consumer.BAD_REQUEST
 
 
 async def test_a_queue_that_is_gone_is_said_to_be() -> None:
@@ -112,7 +121,7 @@ async def test_what_cannot_be_read_is_said_and_told_when_it_is_back(monkeypatch:
     monkeypatch.setattr(nodes.nodes, "live", nodes.Part("console/parts/nodes.html", read, every=0.01))
     socket = socket_of(await logged_in())
     assert await watch(socket, "/console/nodes/") == {"state": "lost"}
-    assert json.loads(await socket.receive_from(timeout=30))["state"] == "live"
+    assert json.loads(await socket.receive_from(timeout=PATIENCE))["state"] == "live"
     await socket.disconnect()
 
 
@@ -122,6 +131,4 @@ async def test_who_has_logged_out_is_sent_nothing_more(monkeypatch: pytest.Monke
     socket = socket_of(browser)
     await watch(socket, "/console/reaper/")
     await database_sync_to_async(browser.logout)()
-    while (output := await socket.receive_output(timeout=30))["type"] != "websocket.close":
-        pass
-    assert output["code"] == consumer.NOT_ALLOWED
+    assert await close_code(socket) == consumer.NOT_ALLOWED
