@@ -1,4 +1,4 @@
-"""The long form: runs that are really killed, and a real cluster. Both give what an undisturbed run gives."""
+"""The long form: runs as processes of their own, really killed, by schedule, and on a real cluster."""
 
 import os
 import signal
@@ -124,3 +124,11 @@ def test_a_cluster_gives_the_same_facts_as_one_machine(ledger: Ledger, spark: Sp
     ledger.query("TRUNCATE willow_dead_letter_clusters")
     ledger.run(spark, since=YESTERDAY.date())
     assert ledger.facts() == by_cluster
+
+
+def test_the_schedule_runs_the_pipeline(ledger: Ledger) -> None:
+    fill(ledger, 1)
+    environ = {**os.environ, "DATABASE_URL": ledger.url, "WILLOW_PIPELINE_ARCHIVE": ledger.options.archive}
+    command = [sys.executable, "manage.py", "pipeline_schedule", "--once"]
+    subprocess.run(command, cwd=PROJECT_FOLDER, env=environ, check=True)
+    assert ledger.query("SELECT state, rows FROM willow_pipeline_runs") == [("done", 10)]
