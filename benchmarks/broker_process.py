@@ -45,9 +45,17 @@ class BrokerProcess:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def http_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
     def migrate(self) -> None:
-        command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-        subprocess.run(command, cwd=PROJECT_FOLDER, env=self._environ, check=True)
+        self.manage("migrate", "--verbosity", "0")
+
+    def manage(self, *command: str, password: str = "") -> None:
+        """Run a command of Django on the broker's database. `password` is that of an account that it makes."""
+        environ = {**self._environ, "DJANGO_SUPERUSER_PASSWORD": password}
+        subprocess.run([sys.executable, "manage.py", *command], cwd=PROJECT_FOLDER, env=environ, check=True)
 
     def start(self) -> None:
         with self._log.open("ab") as log:

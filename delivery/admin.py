@@ -1,10 +1,9 @@
 """The admin's pages where messages are concerned.
 
-Messages and the journal have pages of their own under their queue: Django's lists want a single-column key, which
-messages have not, and would sort the whole journal. What is remembered of `dedupe` texts has no page.
+The journal has a page of its own under its queue, for Django's lists would sort the whole of it. Messages are the
+console's (console/screens/messages.py). What is remembered of `dedupe` texts has no page.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -18,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from clients.admin import ClientAdmin
 from clients.models import Client
-from delivery.browsing import Page, journal_page, messages_page
+from delivery.browsing import journal_page
 from delivery.client_records import subscribed_to
 from delivery.models import DutyRun, FreeSequences, PendingNotice
 from delivery.services import queue_delete
@@ -35,26 +34,22 @@ __all__ = ["ServiceConfigAdmin", "ServiceConfigVersionAdmin", "ServiceWithWorker
 class QueueWithMessagesAdmin(QueueAdmin):
     def get_urls(self) -> list[URLPattern]:
         pages = [
-            path("<int:queue_id>/messages/", self._browse("Messages", messages_page), name="queues_queue_messages"),
-            path("<int:queue_id>/journal/", self._browse("Journal", journal_page), name="queues_queue_journal"),
+            path("<int:queue_id>/journal/", self.admin_site.admin_view(self._journal), name="queues_queue_journal"),
         ]
         return [*pages, *super().get_urls()]
 
-    def _browse(self, what: str, page_after: Callable[[int, str], Page]) -> Callable[..., HttpResponse]:
-        def view(request: HttpRequest, queue_id: int) -> HttpResponse:
-            queue = get_object_or_404(Queue, pk=queue_id)
-            if not self.has_view_permission(request, queue):
-                raise PermissionDenied
-            context = {
-                **self.admin_site.each_context(request),
-                "opts": self.opts,
-                "queue": queue,
-                "title": f"{what} of {queue}",
-                "page": page_after(queue_id, request.GET.get("after", "")),
-            }
-            return TemplateResponse(request, "admin/queues/queue/browse.html", context)
-
-        return self.admin_site.admin_view(view)
+    def _journal(self, request: HttpRequest, queue_id: int) -> HttpResponse:
+        queue = get_object_or_404(Queue, pk=queue_id)
+        if not self.has_view_permission(request, queue):
+            raise PermissionDenied
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "queue": queue,
+            "title": f"Journal of {queue}",
+            "page": journal_page(queue_id, request.GET.get("after", "")),
+        }
+        return TemplateResponse(request, "admin/queues/queue/browse.html", context)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Without the deletion of many at once: each queue has its own reason why it may not be deleted."""

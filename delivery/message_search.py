@@ -21,7 +21,7 @@ from queues.models import Kind, Queue
 
 PAGE_ROWS = 50
 BEGINNING_BYTES = 120  # that are shown of a body
-SEARCH_SECONDS = 0.2  # that it may take to find a page
+SEARCH_SECONDS = 0.15  # that it may take to find a page
 TEXT_SECONDS = 1.0  # the same where bodies have to be read
 
 

@@ -22,7 +22,7 @@ from delivery.engine import Engine
 from delivery.hints import Hints
 from delivery.key_watch import refresh_principals
 from delivery.lanes import Job, Lane, desk_lane, on_desk, run_jobs
-from delivery.metrics.siblings import remove_own, write_own
+from delivery.metrics.several_processes import remove_own, write_own
 from delivery.notices import Notices
 from delivery.positions import AckRecord, PositionWrite, run_ack_records, run_position_writes
 from delivery.protocol.errors import Code, WillowError

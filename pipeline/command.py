@@ -4,6 +4,8 @@ import argparse
 import importlib
 import sys
 
+import psycopg
+
 from pipeline.errors import AlreadyRunningError, PipelineError
 
 # Name, what it does, and the module that has `add_arguments(parser)` and `main(arguments) -> exit code`.
@@ -33,6 +35,12 @@ def main(arguments: list[str]) -> int:
         return ALREADY_RUNNING
     except PipelineError as error:
         print(error, file=sys.stderr)
+        return FAILED
+    except psycopg.errors.UndefinedTable:
+        print("The database has no tables for the pipeline. Run `./willow manage migrate`.", file=sys.stderr)
+        return FAILED
+    except psycopg.Error as error:
+        print(f"PostgreSQL refused: {str(error).strip().splitlines()[0]}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -19,7 +19,7 @@ class Options:
     master: str = DEFAULT_MASTER
     memory: str = DEFAULT_MEMORY
     slice_rows: int = 1_000_000  # rows that become files in one commit
-    partition_rows: int = 100_000  # rows that one JDBC statement reads: a second or two
+    partition_rows: int = 50_000  # rows that one JDBC statement reads: about a second
     partition_bytes: int = 64 * 1024 * 1024  # bytes of bodies that one JDBC statement reads
     spark: Mapping[str, str] = field(default_factory=dict)  # settings of Spark that are to be other than ours
 

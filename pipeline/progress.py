@@ -33,3 +33,13 @@ class Progress:
         if self._bar_is_open:
             print(file=self._stream, flush=True)
             self._bar_is_open = False
+
+
+class Silent(Progress):
+    """For whoever wants the result only."""
+
+    def say(self, sentence: str) -> None:
+        pass
+
+    def step(self, what: str, done: int, of: int) -> None:
+        pass

@@ -1,6 +1,7 @@
 """The Spark session: Java, driver and settings in one place."""
 
 import importlib.util
+import logging
 import os
 import sys
 import tempfile
@@ -16,6 +17,17 @@ from pipeline.java import find_java
 from pipeline.options import Options
 
 PACKAGE = Path(__file__).resolve().parent
+# Spark takes a configuration without an appender for none, and loads its own.
+QUIET = """
+rootLogger.level = off
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %m%n
+"""
+PYTHON_LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
 @contextmanager
@@ -35,8 +47,9 @@ def start_session(options: Options, scratch: Path) -> SparkSession:
     builder = SparkSession.builder.appName("Willow").master(options.master)
     for name, value in _settings(options, driver, scratch).items():
         builder = builder.config(name, value)
+    for name in PYTHON_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
     if not options.is_local:
         session.sparkContext.addPyFile(str(_zipped_package(scratch)))
     return session
@@ -66,7 +79,7 @@ def _settings(options: Options, driver: Driver, scratch: Path) -> dict[str, str]
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # looks at the Python stack for every column
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dlog4j2.configurationFile={_quiet_logging(scratch)}",
         "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
     }
     if options.is_local:
@@ -76,7 +89,17 @@ def _settings(options: Options, driver: Driver, scratch: Path) -> dict[str, str]
     elif driver.jar:
         settings["spark.jars"] = str(driver.jar)
         settings["spark.driver.extraClassPath"] = str(driver.jar)
-    return {**settings, **options.spark}
+    for name, value in options.spark.items():
+        adds = name.endswith("JavaOptions") and name in settings
+        settings[name] = f"{settings[name]} {value}" if adds else value
+    return settings
+
+
+def _quiet_logging(scratch: Path) -> str:
+    """What goes wrong is said by us, in one sentence; Spark says it in a hundred lines."""
+    file = scratch / "log4j2.properties"
+    file.write_text(QUIET)
+    return file.as_uri()
 
 
 def _zipped_package(scratch: Path) -> Path:

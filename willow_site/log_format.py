@@ -1,4 +1,4 @@
-"""How log lines look: a line for people, or a JSON object for programs. Neither ever shows a key."""
+"""How log lines look: a line for people, or a JSON object for programs. Neither ever shows a key or a body."""
 
 import json
 import logging
@@ -16,11 +16,17 @@ SECRETS = re.compile(
     r"|(?P<url>://[^:/@\s]*:)[^@\s]+(?=@)",  # the password of a URL
     re.IGNORECASE,
 )
+# What PostgreSQL adds to an error may quote the whole row. It ends where the next part of a traceback begins.
+QUOTED_ROW = re.compile(
+    r"^(DETAIL|CONTEXT): .*?(?=^(?:CONTEXT: |Traceback |The above |During handling )|\Z)", re.M | re.S
+)
 MASK = "***"
 
 
 def without_secrets(text: str) -> str:
-    return SECRETS.sub(lambda found: (found["key"] or found["scheme"] or found["url"]) + MASK, text)
+    """Without keys, tokens, passwords and quoted rows, whoever wrote them."""
+    text = SECRETS.sub(lambda found: (found["key"] or found["scheme"] or found["url"]) + MASK, text)
+    return QUOTED_ROW.sub(rf"\1: {MASK}\n", text).rstrip("\n") if "DETAIL" in text or "CONTEXT" in text else text
 
 
 def _ids(record: logging.LogRecord) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from benchmarks.scenarios import (
     idle_connections,
     latency,
     memory,
+    message_list,
     one_by_one,
     posts,
     request_reply,
@@ -32,6 +33,7 @@ SCENARIOS: tuple[ModuleType, ...] = (
     unrelated_subscriptions,
     backlog,
     dead_rows,
+    message_list,
     memory,
     idle_connections,
 )

@@ -69,6 +69,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await asyncio.sleep(CHECK_SECONDS)
             if await self._permissions() != self._may:
                 await self.close(NOT_ALLOWED)
+                return
 
     async def _permissions(self) -> frozenset[str] | None:
         """What this person may do now; None for whoever may not look. The session is read anew: it may be over."""

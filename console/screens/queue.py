@@ -17,6 +17,7 @@ from console.live.parts import Part
 from console.permissions import May
 from console.rate_charts import clock, rates_chart
 from delivery.figures.times import PERCENTILES, SLOT_SECONDS, History, history, latest, recent_slots, recent_times
+from delivery.operating.diagnosis import why_queue
 from delivery.operating.tag_explainer import Explanation, explain_queue
 from delivery.protocol.fields import Match
 from queues.models import Queue
@@ -53,6 +54,7 @@ def read_queue(given: QueryDict, queue_id: int) -> dict[str, Any]:
     rates = readings.lately.rates(queue_id)
     return {
         "queue": figures,
+        "causes": why_queue(Queue(pk=queue_id)),
         "rates": {name: rates.latest(name) for name in ("posted", "finished", "failed")},
         "ranges": [(LIVE, "15 minutes"), *((key, found.title) for key, found in RANGES.items())],
         "range": chosen if chosen in RANGES else LIVE,

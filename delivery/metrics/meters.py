@@ -11,20 +11,20 @@ BATCH_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2
 class Distribution:
     """How often values fell between bounds, as Prometheus counts it: each bound belongs to what is below it."""
 
-    __slots__ = ("_bounds", "_counts", "total")
+    __slots__ = ("_bounds", "counts", "total")
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self._bounds = bounds
-        self._counts = [0] * (len(bounds) + 1)
+        self.counts = [0] * (len(bounds) + 1)
         self.total = 0.0
 
     def add(self, value: float) -> None:
-        self._counts[bisect_left(self._bounds, value)] += 1
+        self.counts[bisect_left(self._bounds, value)] += 1
         self.total += value
 
     def buckets(self) -> list[tuple[str, float]]:
         names = [*map(str, map(float, self._bounds)), "+Inf"]
-        return list(zip(names, accumulate(self._counts), strict=True))
+        return list(zip(names, accumulate(self.counts), strict=True))
 
 
 class BatchMeter:
@@ -35,6 +35,10 @@ class BatchMeter:
     def __init__(self) -> None:
         self.sizes = Distribution(BATCH_SIZES)
         self.seconds = Distribution(BATCH_SECONDS)
+
+    @property
+    def batches(self) -> int:
+        return sum(self.sizes.counts)
 
     def add(self, requests: int, seconds: float) -> None:
         self.sizes.add(requests)

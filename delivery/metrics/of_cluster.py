@@ -1,7 +1,4 @@
-"""What the database tells about the whole cluster: read at most every so often, however many scrape.
-
-Every node tells the same, so sum nothing of it over nodes.
-"""
+"""What the database tells about the whole cluster. Every node tells the same, so sum nothing of it over nodes."""
 
 import asyncio
 import logging
@@ -51,7 +48,7 @@ CLUSTER_GAUGES: dict[str, tuple[str, dict[str, str]]] = {
 }
 PLAIN_GAUGES = {
     "willow_queues": ("Queues that exist.", "queues"),
-    "willow_journal_days": ("Days that the journal has a partition for.", "journal_days"),
+    "willow_journal_partitions": ("Days that the journal has a partition for.", "journal_days"),
     "willow_journal_rows": ("Rows of the journal, as PostgreSQL estimates.", "journal_rows"),
     "willow_journal_bytes": ("Size of the journal with its indexes.", "journal_bytes"),
     "willow_messages_bytes": ("Size of the table of live messages with its indexes.", "messages_bytes"),
@@ -70,34 +67,28 @@ class Rows:
     duties: Sequence[Any]
 
 
-class ClusterFigures:
-    def __init__(self) -> None:
-        self._rows: Rows | None = None
-        self._good_until = 0.0  # of the monotonic clock
-        self._reading: asyncio.Task[None] | None = None
+@dataclass(frozen=True)
+class Reading:
+    families: list[Metric]
+    good_seconds: float  # for which it is to be given out again
 
-    async def families(self) -> list[Metric]:
-        if time.monotonic() >= self._good_until:
-            if self._reading is None or self._reading.done():
-                self._reading = asyncio.get_running_loop().create_task(self._read())
-            await asyncio.shield(self._reading)
-        up = GaugeMetricFamily(
-            "willow_database_up", "Whether the figures of the cluster could be read.", value=self._rows is not None
-        )
-        return [up, *_families(self._rows)] if self._rows else [up]
 
-    async def _read(self) -> None:
-        began = time.monotonic()
-        try:
-            async with asyncio.timeout(READ_SECONDS):
-                self._rows = await _read_rows()
-        except (psycopg.Error, TimeoutError) as error:
-            reason = without_values(error) if isinstance(error, psycopg.Error) else "it took too long"
-            logger.warning("The figures of the cluster could not be read: %s", reason)
-            self._rows = None
-        finished = time.monotonic()
-        reuse = REUSE_FACTOR if self._rows else 1
-        self._good_until = finished + max(settings.WILLOW.metrics_seconds, reuse * (finished - began))
+async def read_cluster() -> Reading:
+    """Never raises: that the database cannot be read is a figure, too."""
+    began = time.monotonic()
+    rows = None
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            rows = await _read_rows()
+    except (psycopg.Error, TimeoutError) as error:
+        reason = without_values(error) if isinstance(error, psycopg.Error) else "it took too long"
+        logger.warning("The figures of the cluster could not be read: %s", reason)
+    up = GaugeMetricFamily(
+        "willow_database_up", "Whether the figures of the cluster could be read.", value=rows is not None
+    )
+    reuse = (REUSE_FACTOR if rows else 1) * (time.monotonic() - began)
+    families = _families(rows) if rows else ()
+    return Reading([up, *families], max(settings.WILLOW.metrics_seconds, reuse))
 
 
 async def _read_rows() -> Rows:

@@ -81,6 +81,8 @@ def _batches(lanes: Iterable[Lane]) -> Iterator[Metric]:
     )
     for lane in lanes:
         for kind, meter in lane.meters.items():
+            if not meter.batches:  # a kind that this node has no use for would only be noise
+                continue
             names = [lane.name, _name_of(kind)]
             _add(sizes, names, meter.sizes)
             _add(seconds, names, meter.seconds)

@@ -27,14 +27,14 @@ LEFT JOIN delayed d ON d.queue_id = q.id
 LEFT JOIN readers r ON r.queue_id = q.id
 LEFT JOIN LATERAL (
     SELECT posted_at FROM delivery_message
-    WHERE queue_id = q.id AND state = 0 ORDER BY -priority, index LIMIT 1
+    WHERE queue_id = q.id AND state = 0 ORDER BY (priority * -1), index LIMIT 1
 ) head ON q.kind = 'work' AND q.next_sequence - 1 > coalesce(f.free, 0)
 LEFT JOIN LATERAL (
-    SELECT -priority AS behind FROM delivery_message
-    WHERE queue_id = q.id AND state = 0 ORDER BY -priority DESC, index DESC LIMIT 1
+    SELECT (priority * -1) AS behind FROM delivery_message
+    WHERE queue_id = q.id AND state = 0 ORDER BY (priority * -1) DESC, index DESC LIMIT 1
 ) lowest ON head.posted_at IS NOT NULL
 LEFT JOIN LATERAL (
     SELECT posted_at FROM delivery_message
-    WHERE queue_id = q.id AND state = 0 AND -priority = lowest.behind ORDER BY index LIMIT 1
+    WHERE queue_id = q.id AND state = 0 AND (priority * -1) = lowest.behind ORDER BY index LIMIT 1
 ) tail ON lowest.behind IS NOT NULL
 ORDER BY q.name, q.tags

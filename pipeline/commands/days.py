@@ -12,6 +12,8 @@ from pipeline.session import spark_session
 
 Work = Callable[..., Run]
 
+LOW_PRIORITY = 10  # niceness
+
 
 def add_day_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--since", type=day, metavar="YYYY-MM-DD", help=f"the first day (UTC) {what}")
@@ -22,6 +24,8 @@ def add_day_arguments(parser: argparse.ArgumentParser, what: str) -> None:
 def run_with_spark(work: Work, arguments: argparse.Namespace) -> int:
     options = options_from(os.environ, master=arguments.master)
     progress = Progress()
+    if options.is_local:
+        os.nice(LOW_PRIORITY)  # the broker may be on the same machine, and is more urgent
     progress.say(f"Starting Spark on {options.master}.")
     with spark_session(options) as spark:
         done = work(spark, options, since=arguments.since, until=arguments.until, progress=progress)

@@ -2,30 +2,23 @@
 
 from typing import Any
 
+from willow_client.body import WithBody
 from willow_client.connection import Connection
 from willow_client.errors import told_to_broker
-from willow_client.frames import Assignment, Fail, Keepalive, from_json_body
+from willow_client.frames import Assignment, Fail, Keepalive
 
 
-class Request:
+class Request(WithBody):
     """`config` is what operators configured for the service, as of now."""
 
-    __slots__ = ("_body", "_connection", "config", "identifier", "service")
+    __slots__ = ("_connection", "config", "identifier", "service")
 
     def __init__(self, connection: Connection, assignment: Assignment, config: dict[str, Any]) -> None:
+        super().__init__(assignment.body)
         self._connection = connection
-        self._body = assignment.body
         self.identifier = assignment.work_request_identifier
         self.service = assignment.service
         self.config = config
-
-    @property
-    def body(self) -> bytes:
-        return from_json_body(self._body)
-
-    @property
-    def text(self) -> str:
-        return self._body if isinstance(self._body, str) else bytes(self._body).decode()
 
     async def keepalive(self) -> None:
         """Start the time that the request may take again from zero. `WillowError` if it went to another worker."""

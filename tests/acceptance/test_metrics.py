@@ -164,7 +164,7 @@ async def test_figures_of_the_cluster(cluster: Cluster, client: Client) -> None:
     found = fresh_scrape(cluster, "willow_nodes", 1, state="live")
     assert found.value("willow_database_up") == 1
     assert found.value("willow_sessions", state="live") >= 1
-    assert found.value("willow_journal_days") >= 4
+    assert found.value("willow_journal_partitions") >= 4
     assert found.value("willow_journal_bytes") > 0
     duty = {"duty": "fail expired claims"}
     assert found.all("willow_reaper_handled_total", **duty)
@@ -197,7 +197,9 @@ async def test_a_database_that_does_not_answer_holds_up_no_scrape(start_cluster:
 # several processes on one port
 
 
-async def test_one_scrape_tells_of_all_processes_on_the_port(start_cluster: StartCluster, tmp_path: Path) -> None:
+async def test_one_scrape_tells_of_all_processes_on_the_port(
+    start_cluster: StartCluster, connect: Connect, tmp_path: Path
+) -> None:
     with (
         throwaway_valkey() as redis_url,
         start_cluster(REDIS_URL=redis_url, WILLOW_PROCESSES="2", WILLOW_HOME=str(tmp_path), **NO_CACHE) as cluster,
@@ -213,10 +215,25 @@ async def test_one_scrape_tells_of_all_processes_on_the_port(start_cluster: Star
                 found = scrape(first)
                 assert _nodes(found) == both
                 assert len(found.all("willow_sockets")) == 2
+            await _check_that_counters_only_grow(cluster, await connect(first))
             second.kill()
             assert wait_until(lambda: _nodes(scrape(first)) == {first.name}, PATIENCE)
         finally:
             second.kill()
+
+
+async def _check_that_counters_only_grow(cluster: Cluster, client: Client) -> None:
+    """Whichever process answers: what one has said, another must not take back."""
+    posted: dict[str, float] = {}
+    for number in range(30):
+        await client.post("growing", str(number))
+        found = scrape(cluster.node)
+        for name in ("willow_messages_total", "willow_queue_posted_total", "process_cpu_seconds_total"):
+            for labels, value in found.all(name):
+                counter = f"{name} {sorted(labels.items())}"
+                assert value >= posted.get(counter, 0), counter
+                posted[counter] = value
+    assert wait_until(lambda: scrape(cluster.node).value("willow_queue_posted_total", queue="growing") == 30, PATIENCE)
 
 
 def _nodes(found: Scrape) -> set[str]:

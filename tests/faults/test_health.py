@@ -3,6 +3,8 @@
 import http.client
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +15,8 @@ from tests.brokers.cluster import PATIENCE, Cluster, Node, running_cluster
 from tests.brokers.fixtures import Connect, StartCluster
 from tests.brokers.scrapes import fetch
 from tests.brokers.storage import Storage
-from willow_site.processes import wait_until
+from willow_site.configuration import PROJECT_FOLDER
+from willow_site.processes import ends_with_parent, wait_until
 
 ALL_WELL = {"node": "ok", "database": "ok", "migrations": "ok", "reaper": "ok"}
 
@@ -95,6 +98,35 @@ def test_a_reaper_that_was_not_seen_lately(start_cluster: StartCluster) -> None:
         assert wait_until(lambda: readiness(cluster.node)[1]["reaper"].startswith("not seen for 36"), PATIENCE)
         cluster.add_reaper()
         becomes(cluster.node, 200)
+
+
+class UvicornNode(Node):
+    """The same application under another server, which runs no start of ours."""
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "uvicorn", "willow_site.asgi:application", "--port", str(self.port)]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                cwd=PROJECT_FOLDER,
+                env=self._environ,
+                stdout=log,
+                stderr=log,
+                preexec_fn=ends_with_parent(signal.SIGKILL),
+            )
+
+
+def test_a_node_that_nobody_started_is_started_by_who_asks_whether_it_is_ready(start_cluster: StartCluster) -> None:
+    with start_cluster(reaper=True) as cluster:
+        node = UvicornNode("under-uvicorn", cluster._environ, cluster._folder / "uvicorn.log")
+        node.start()
+        try:
+            node.wait_until_ready()
+            becomes(node, 200)
+            assert ("under-uvicorn",) in cluster.query("SELECT name FROM clients_node")
+            assert fetch(node, "/metrics")[0] == 200
+        finally:
+            node.kill()
 
 
 async def test_a_node_that_stops_is_alive_but_not_ready(start_cluster: StartCluster, connect: Connect) -> None:

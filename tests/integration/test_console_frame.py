@@ -86,6 +86,6 @@ def test_an_error_of_ours_is_a_page_without_a_traceback(monkeypatch: pytest.Monk
 
 
 def test_an_unknown_address_is_a_page() -> None:
-    answer = logged_in_browser().get("/admin/queues/queue/99/messages/")
+    answer = logged_in_browser().get("/admin/queues/queue/99/journal/")
     assert answer.status_code == 404
     assert "Not found" in answer.content.decode()

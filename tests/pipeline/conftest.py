@@ -1,6 +1,5 @@
 """One Spark session for all tests of the pipeline, because starting one takes ten seconds; a journal for each."""
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,10 +9,10 @@ from pyspark.sql import SparkSession
 from pipeline.options import Options
 from pipeline.session import start_session
 from tests.brokers.databases import Databases
-from tests.brokers.fixtures import StartCluster, _databases, broker, queue, start_cluster
+from tests.brokers.fixtures import StartCluster, _databases, broker, client, connect, queue, start_cluster
 from tests.pipeline.kit import Ledger
 
-__all__ = ["broker", "queue", "start_cluster"]
+__all__ = ["broker", "client", "connect", "queue", "start_cluster"]
 
 # With few rows, Spark's time goes into compiling code for many: let it interpret, and compile no more than it must.
 QUICK = {
@@ -21,14 +20,13 @@ QUICK = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     options = Options(database_url="", read_url="", archive="", master="local[2]", spark=QUICK)
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # it says goodbye when nobody listens any more
     session = start_session(options, tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()

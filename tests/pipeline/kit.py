@@ -15,7 +15,7 @@ from pipeline.archive.parts import begin_offset, read_offset, roll_forward
 from pipeline.archive.verification import verify_days
 from pipeline.database import connect, fingerprint
 from pipeline.options import Options
-from pipeline.progress import Progress
+from pipeline.progress import Silent
 from pipeline.run import backfill, run
 from pipeline.runs import Run
 from tests.brokers.databases import query
@@ -118,14 +118,6 @@ class Ledger:
             rows = self.query(f"SELECT to_jsonb(t) - 'id' FROM {table} t")
             found[table] = sorted(map(str, (row for (row,) in rows)))
         return found
-
-
-class Silent(Progress):
-    def say(self, sentence: str) -> None:
-        pass
-
-    def step(self, what: str, done: int, of: int) -> None:
-        pass
 
 
 def write_rows(connection: psycopg.Connection[Any], rows: Sequence[dict[str, Any]]) -> None:

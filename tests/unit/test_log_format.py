@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from willow_site.log_format import JsonFormatter, LineFormatter
+from willow_site.log_format import JsonFormatter, LineFormatter, without_secrets
 from willow_site.request_ids import request_id
 
 KEY = "wk_3oKqZ6c2mJqk8mC0Xw1dT9uLr5e"
@@ -46,6 +46,11 @@ def test_a_traceback_stays_in_its_object() -> None:
     assert "ZeroDivisionError" in json.loads(line)["exception"]
 
 
+def test_what_comes_after_a_quoted_row_is_kept() -> None:
+    text = "bad\nDETAIL:  Key (body)=(my-body).\n\nThe above exception was the cause:\n\nTraceback (most recent …):"
+    assert without_secrets(text) == text.replace(" Key (body)=(my-body).\n\n", "***\n")
+
+
 def test_the_id_of_the_request_is_on_its_lines() -> None:
     token = request_id.set("abc-1")
     try:
@@ -70,6 +75,8 @@ def test_the_id_of_the_request_is_on_its_lines() -> None:
         ("{'authorization': 'Bearer s3cret-of-mine'}", "s3cret-of-mine"),
         ("cannot connect to postgresql://willow:s3cret-of-mine@db.example.org/willow", "s3cret-of-mine"),
         ("redis://:s3cret-of-mine@redis.example.org", "s3cret-of-mine"),
+        ("violates a constraint\nDETAIL:  Failing row contains (7,\nmy-body\n, 1).", "my-body"),
+        ("bad input\nCONTEXT:  unnamed portal parameter $1 = 'my-body'", "my-body"),
     ],
 )
 def test_keys_and_passwords_are_masked(formatter: logging.Formatter, text: str, secret: str) -> None:
