@@ -27,7 +27,7 @@ class ClientSerializer(serializers.Serializer):
 
 class ClientArguments(Paging):
     prefix = Name(required=False, help_text="Names that begin so.")
-    persistent = serializers.BooleanField(required=False, allow_null=True, default=None)
+    persistent = serializers.BooleanField(required=False)
 
 
 def shown_client(client: Client) -> dict[str, Any]:
@@ -52,6 +52,6 @@ class ClientsApi(ApiView):
         clients = Client.objects.all()
         if "prefix" in asked:
             clients = clients.filter(name__startswith=asked["prefix"])
-        if asked["persistent"] is not None:
+        if "persistent" in asked:
             clients = clients.filter(persistent=asked["persistent"])
         return Response(keyset_page(clients, ("name",), asked, shown=shown_client))

@@ -57,48 +57,33 @@ class FindingArguments(Paging):
     severity = serializers.ChoiceField(choices=Severity.values, required=False)
 
 
-class QueueFactSerializer(serializers.ModelSerializer):
-    dead_by_reason = serializers.DictField(child=serializers.IntegerField())
-
-    class Meta:
-        model = QueueFact
-        exclude = ["id"]
+def shape_of(model: type[Model], **fields: serializers.Field) -> type[serializers.ModelSerializer]:
+    """All columns of a table of facts, but the number of the row."""
+    meta = type("Meta", (), {"model": model, "exclude": ["id"]})
+    return type(f"{model.__name__}Serializer", (serializers.ModelSerializer,), {"Meta": meta, **fields})
 
 
-class ClientFactSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = ClientFact
-        exclude = ["id"]
+QueueFactSerializer = shape_of(QueueFact, dead_by_reason=serializers.DictField(child=serializers.IntegerField()))
+ClientFactSerializer = shape_of(ClientFact)
+NodeFactSerializer = shape_of(NodeFact)
+ServiceFactSerializer = shape_of(ServiceFact)
+ClusterSerializer = shape_of(DeadLetterCluster)
+FindingSerializer = shape_of(HealthFinding)
+RunSerializer = shape_of(PipelineRun)
 
 
-class NodeFactSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = NodeFact
-        exclude = ["id"]
+KINDS = ("queues", "clients", "nodes", "services", "dead-letter-clusters", "findings", "runs")
 
 
-class ServiceFactSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = ServiceFact
-        exclude = ["id"]
+class FactKindsSerializer(serializers.Serializer):
+    results = serializers.ListField(child=serializers.CharField(), help_text="Addresses of the kinds of facts.")
 
 
-class ClusterSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = DeadLetterCluster
-        exclude = ["id"]
-
-
-class FindingSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = HealthFinding
-        exclude = ["id"]
-
-
-class RunSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = PipelineRun
-        fields = "__all__"
+class FactKindsApi(ApiView):
+    @extend_schema(responses=FactKindsSerializer, operation_id="list_fact_kinds")
+    def get(self, request: Request) -> Response:
+        """Which facts there are."""
+        return Response({"results": [f"/api/facts/{kind}/" for kind in KINDS]})
 
 
 class FactsApi(ApiView):

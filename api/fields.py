@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -14,7 +13,6 @@ from queues.services import MOST_TAGS, TAG_LENGTH
 
 MOST_ROWS = 1000  # on one page
 USUAL_ROWS = 100
-ALWAYS_KNOWN = {"token", "format"}  # arguments that are not the resource's own
 
 BODY = {
     "oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}}],
@@ -28,8 +26,7 @@ class Strict(serializers.Serializer):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
-            ignored = ALWAYS_KNOWN if isinstance(data, QueryDict) else set()
-            unknown = [name for name in data if name not in self.fields and name not in ignored]
+            unknown = [name for name in data if name not in self.fields]
             if unknown:
                 known = ", ".join(self.fields)
                 raise serializers.ValidationError({name: [f"Not known here; known are {known}."] for name in unknown})

@@ -304,7 +304,7 @@ class MessageApi(OneMessageApi):
         message.size = len(message.body)  # type: ignore[attr-defined]
         return Response(shown_message(message, queue_numbered(shard)))
 
-    @extend_schema(parameters=[OneMessageArguments], responses=TallySerializer, operation_id="drop_message")
+    @extend_schema(parameters=[OneMessageArguments], responses={200: TallySerializer}, operation_id="drop_message")
     def delete(self, request: Request, shard: int, sequence: int) -> Response:
         """Drop one message, unless a client holds it."""
         one = self.message_id(shard, sequence)

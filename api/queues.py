@@ -91,7 +91,7 @@ class QueueArguments(Paging):
     prefix = Name(required=False, help_text="Names that begin so.")
     tag = Tags(required=False, help_text="Queues that have all of these.")
     kind = serializers.ChoiceField(choices=Kind.values, required=False)
-    paused = serializers.BooleanField(required=False, allow_null=True, default=None)
+    paused = serializers.BooleanField(required=False)
 
 
 class DeletionArguments(Strict):
@@ -150,7 +150,7 @@ class QueuesApi(ApiView):
             queues = queues.filter(tags__contains=asked["tag"])
         if "kind" in asked:
             queues = queues.filter(kind=asked["kind"])
-        if asked["paused"] is not None:
+        if "paused" in asked:
             queues = queues.filter(paused=asked["paused"])
         page = keyset_page(
             queues, ("name", "id"), asked, shown=shown_queue, keep=lambda queue: may_see(request, queue.name)
@@ -195,7 +195,7 @@ class QueueApi(ApiView):
         operating.queue_change(queue=queue, changes=self.sent(QueueSettingsSerializer), by=operator_of(request))
         return Response(queue_detail(queue_numbered(shard)))
 
-    @extend_schema(parameters=[DeletionArguments], responses=TallySerializer, operation_id="delete_queue")
+    @extend_schema(parameters=[DeletionArguments], responses={200: TallySerializer}, operation_id="delete_queue")
     def delete(self, request: Request, shard: int) -> Response:
         """Delete an empty queue, or with `force` any."""
         queue = queue_numbered(shard)

@@ -5,6 +5,8 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
+from api.views import NUMBERS_IN_ADDRESSES
+
 PROBLEM = {
     "type": "object",
     "description": "Problem details (RFC 9457).",
@@ -39,7 +41,6 @@ PROTOCOL_ERROR = {
     "required": ["type", "label", "code", "key", "message"],
 }
 OF_THE_PROTOCOL = ("/status/{queue_name}", "/api/clients/{client_name}")  # they refuse as sockets do
-NUMBERS = ("shard", "sequence", "number")  # in addresses
 LARGEST_IN_ADDRESS = 10**18 - 1
 
 
@@ -68,7 +69,7 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
         for operation in operations.values():
             _name_refusals(path, operation)
             for parameter in operation.get("parameters", ()):
-                if parameter["in"] == "path" and parameter["name"] in NUMBERS:
+                if parameter["in"] == "path" and parameter["name"] in NUMBERS_IN_ADDRESSES:
                     parameter["schema"] = {"type": "integer", "minimum": 0, "maximum": LARGEST_IN_ADDRESS}
     return result
 

@@ -20,7 +20,7 @@ from api import (
     sessions,
 )
 from api.schema import KeyScheme
-from api.views import ApiView
+from api.views import NUMBERS_IN_ADDRESSES, ApiView
 from delivery.apis import ClientRecordApi
 
 __all__ = ["KeyScheme", "urlpatterns"]  # importing it tells drf-spectacular of keys
@@ -31,7 +31,7 @@ NUMBER = "[0-9]{1,18}"  # digits: more than any number that was ever given out, 
 def address(text: str, view: type[Any], **options: Any) -> URLPattern:
     """`{name}` stands for a number."""
     pattern = text
-    for name in ("shard", "sequence", "number"):
+    for name in NUMBERS_IN_ADDRESSES:
         pattern = pattern.replace(f"{{{name}}}", f"(?P<{name}>{NUMBER})")
     return re_path(f"^{pattern}/?$", view.as_view(**options))
 
@@ -84,6 +84,7 @@ urlpatterns = [
     address("nodes", nodes.NodesApi),
     address("journal", journal.JournalApi),
     address("audit", audit.AuditApi),
+    address("facts", facts.FactKindsApi),
     address("facts/queues", facts.QueueFactsApi),
     address("facts/clients", facts.ClientFactsApi),
     address("facts/nodes", facts.NodeFactsApi),

@@ -3,6 +3,7 @@
 from typing import Any, TypeVar
 
 from django.db import connection
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import conditional_page
 from rest_framework import serializers
 from rest_framework.parsers import JSONParser
@@ -14,6 +15,8 @@ from delivery.protocol.errors import Code, WillowError
 from queues.models import Queue
 
 STATEMENT_SECONDS = 10
+NOT_OURS = ("token", "format")  # arguments that say who asks, and for which form
+NUMBERS_IN_ADDRESSES = ("shard", "sequence", "number")
 
 Row = TypeVar("Row")
 
@@ -27,6 +30,11 @@ class ApiView(APIView):
     def as_view(cls, **initkwargs: Any) -> Any:
         return conditional_page(super().as_view(**initkwargs))
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Numbers in addresses are numbers."""
+        read = {name: int(value) if name in NUMBERS_IN_ADDRESSES else value for name, value in kwargs.items()}
+        return super().dispatch(request, *args, **read)
+
     def get_exception_handler(self) -> Any:
         return problem_response
 
@@ -36,8 +44,11 @@ class ApiView(APIView):
             cursor.execute(f"SET statement_timeout = {STATEMENT_SECONDS * 1000}")
 
     def asked(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
-        """The arguments behind the address, checked."""
-        return _checked(serializer(data=self.request.query_params))
+        """The arguments behind the address, checked. Not as a form's, where an empty field would count as none."""
+        given, fields = self.request.query_params, serializer().fields
+        lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
+        data = {name: given.getlist(name) if name in lists else given[name] for name in given if name not in NOT_OURS}
+        return _checked(serializer(data=data))
 
     def sent(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
         """The JSON object that came, checked."""

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import importlib.util
 import signal
 import sys
 from pathlib import Path
@@ -22,6 +23,8 @@ def main(arguments: list[str]) -> int:
         scale = dataclasses.replace(scale, runs=options.runs)
     if options.what == "peers":
         figures = compare(scale)
+    elif options.what == "pipeline":
+        figures = _measure_pipeline(scale)
     else:
         figures = _run_scenarios(options.only, scale, profiled=options.profile)
     report.write_json(figures, options.json or report.default_file(options.what))
@@ -30,13 +33,21 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="./willow bench", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("willow", "peers"), default="willow")
+    parser.add_argument("what", nargs="?", choices=("willow", "peers", "pipeline"), default="willow")
     parser.add_argument("--quick", action="store_true", help="everything small, in under three minutes")
     parser.add_argument("--runs", type=int, metavar="N", help="of which the medians are taken")
     parser.add_argument("--only", choices=[scenario.NAME for scenario in SCENARIOS], help="one scenario")
     parser.add_argument("--profile", action="store_true", help="show where the broker's CPU time goes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the numbers go")
     return parser
+
+
+def _measure_pipeline(scale: Scale) -> list[Figure]:
+    if importlib.util.find_spec("pyspark") is None:
+        sys.exit("PySpark is not installed. `./willow pipeline status` installs it, once.")
+    from benchmarks.pipeline import measure_pipeline  # here, because the other benchmarks do without Spark
+
+    return measure_pipeline(scale)
 
 
 def _run_scenarios(only: str | None, scale: Scale, *, profiled: bool) -> list[Figure]:

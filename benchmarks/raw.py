@@ -51,6 +51,8 @@ class RawQueue:
             "label": BigintColumn([LABEL] * size),
             "notify": BigintColumn([SYNC] * size),
             "work_timeout": Float8Column([None] * size),
+            "holder": BigintColumn([None] * size),
+            "index_before": BigintColumn([None] * size),
             "node": NODE,
         }
 

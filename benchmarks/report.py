@@ -31,6 +31,10 @@ def print_figures(figures: Iterable[Figure]) -> None:
         )
 
 
+def print_not_run(name: str, reason: str) -> None:
+    print(f"{name:{NAME_WIDTH}} {reason}", flush=True)
+
+
 def _text(bar: Bar | None) -> str:
     return "" if bar is None else str(bar)
 

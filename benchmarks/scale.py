@@ -12,6 +12,9 @@ class Scale:
     short_backlog: int  # messages waiting in a short one
     lifetime: int  # messages over which memory must stay flat
     idle_connections: int
+    journal_rows: int  # over which a run of the pipeline goes while the broker works
+    journal_sizes: tuple[int, ...]  # rows of runs that are timed
+    engine_rows: int  # of which each engine makes facts
 
 
 FULL = Scale(
@@ -22,6 +25,9 @@ FULL = Scale(
     short_backlog=10_000,
     lifetime=1_000_000,
     idle_connections=1_000,
+    journal_rows=5_000_000,
+    journal_sizes=(100_000, 1_000_000, 10_000_000),
+    engine_rows=1_000_000,
 )
 QUICK = Scale(
     runs=1,
@@ -31,4 +37,7 @@ QUICK = Scale(
     short_backlog=10_000,
     lifetime=60_000,
     idle_connections=300,
+    journal_rows=300_000,
+    journal_sizes=(100_000, 300_000),
+    engine_rows=300_000,
 )

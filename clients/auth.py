@@ -33,9 +33,12 @@ def anonymous_principal(address: str, headers: Container[str]) -> Principal | No
     A caller that a proxy passed on is not on this machine, whatever the proxy's own address is.
     """
     rule = settings.WILLOW.anonymous
-    if rule == "all" or (rule == "loopback" and _is_loopback(address) and not _was_forwarded(headers)):
-        return ANONYMOUS
-    return None
+    return ANONYMOUS if is_let_in(rule, address, headers) else None
+
+
+def is_let_in(rule: str, address: str, headers: Container[str]) -> bool:
+    """By a rule `all`, `loopback` or `none`."""
+    return rule == "all" or (rule == "loopback" and _is_loopback(address) and not _was_forwarded(headers))
 
 
 def _was_forwarded(headers: Container[str]) -> bool:

@@ -29,16 +29,21 @@ class Column:
     element_oid: int
 
     def __init__(self, values: Sequence[Any]) -> None:
-        header = (
-            _header(1, 1, self.element_oid, len(values), 1) if values else _header(0, 0, self.element_oid, 0, 0)[:12]
-        )
-        self.packed = header + self.pack(values)
+        count = len(values)
+        if not count:
+            self.packed = _header(0, 0, self.element_oid, 0, 0)[:12]
+            return
+        first = values[0]
+        # Most columns of most batches say the same of every message.
+        elements = self.pack((first,)) * count if values.count(first) == count else self.pack(values)
+        self.packed = _header(1, 1, self.element_oid, count, 1) + elements
 
     def pack(self, values: Sequence[Any]) -> bytes:
         raise NotImplementedError
 
 
 class BigintColumn(Column):
+    __slots__ = ()
     element_oid = BIGINT
 
     def pack(self, values: Sequence[int | None]) -> bytes:
@@ -46,6 +51,7 @@ class BigintColumn(Column):
 
 
 class Float8Column(Column):
+    __slots__ = ()
     element_oid = FLOAT8
 
     def pack(self, values: Sequence[float | None]) -> bytes:
@@ -53,6 +59,7 @@ class Float8Column(Column):
 
 
 class ByteaColumn(Column):
+    __slots__ = ()
     element_oid = BYTEA
 
     def pack(self, values: Sequence[bytes | None]) -> bytes:
@@ -60,6 +67,7 @@ class ByteaColumn(Column):
 
 
 class TextColumn(ByteaColumn):
+    __slots__ = ()
     element_oid = TEXT
 
     def pack(self, values: Sequence[str | None]) -> bytes:  # type: ignore[override]

@@ -10,6 +10,7 @@ from psycopg.rows import namedtuple_row
 
 from delivery.arrays import register_columns
 from delivery.protocol.errors import Code, WillowError
+from delivery.statement_connection import StatementConnection
 
 # The message table is empty one minute and has a million rows the next, so its statistics are never to be trusted:
 # plans are made once, for any size, and always go by the indexes that the statements name.
@@ -26,11 +27,13 @@ OUT_OF_RESOURCES = ("53", "57014")  # no room, no memory; a statement that took 
 LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
 
 
-async def connect(*, application: str, synchronous: bool = True) -> AsyncConnection[Any]:
+async def connect(
+    *, application: str, synchronous: bool = True, statement_timeout: int = STATEMENT_TIMEOUT
+) -> StatementConnection:
     """A connection that commits each statement by itself, unless a transaction is opened on it."""
-    options = dict(PLANNER, statement_timeout=str(STATEMENT_TIMEOUT))
+    options = dict(PLANNER, statement_timeout=str(statement_timeout))
     options["synchronous_commit"] = "on" if synchronous else "off"
-    connection = await AsyncConnection.connect(
+    connection = await StatementConnection.connect(
         **_connection_parameters(),
         autocommit=True,
         prepare_threshold=0,
@@ -56,6 +59,18 @@ async def fetch_rows(connection: AsyncConnection[Any], query: LiteralString, val
         return await cursor.fetchall()
 
 
+async def fetch_batch(connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any]) -> list[Any]:
+    """The same for a statement that runs all the time on a lane, with packed columns for its parameters."""
+    if isinstance(connection, StatementConnection):
+        return await connection.rows(query, values)
+    return await fetch_rows(connection, query, values)
+
+
+def without_values(error: psycopg.Error) -> str:
+    """What PostgreSQL has against a statement, for the log. Its details may quote the row, body included."""
+    return f"{error.diag.message_primary} ({error.sqlstate})" if error.diag.message_primary else str(error)
+
+
 def is_lost(error: psycopg.Error, connection: AsyncConnection[Any]) -> bool:
     """Whether the connection is gone, as opposed to one statement that PostgreSQL refused."""
     return connection.closed or connection.broken or (error.sqlstate or "08").startswith(CONNECTION_GONE)
@@ -78,9 +93,12 @@ def unavailable() -> WillowError:
     )
 
 
-def in_doubt() -> WillowError:
+class InDoubt(WillowError):
     """The connection broke between asking and hearing: nobody can know whether the commit went through."""
+
+
+def in_doubt() -> InDoubt:
     reason = (
         "The storage was lost while this was under way. It may have been done: a post with `dedupe` can be repeated."
     )
-    return WillowError(Code.UNAVAILABLE, "storage", reason)
+    return InDoubt(Code.UNAVAILABLE, "storage", reason)

@@ -8,9 +8,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
-from delivery.database import fetch_rows
+from delivery.database import fetch_batch
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
-from delivery.posting import PostRequest, insert_copies
+from delivery.posting import Copy, PostRequest, insert_copies
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
 from delivery.statements import statement
@@ -102,7 +103,9 @@ class Endings:
         node_name: str,
         notices: Notices,
         became_ready: Callable[[int, float], None],
+        moves: Moves,
     ) -> None:
+        self._moves = moves
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
@@ -116,13 +119,14 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("finish"), columns)
+        rows = await fetch_batch(connection, statement("finish"), columns)
+        self._moves.finished += len(rows)
         for row in rows:
             self._notices.tell(row, "finish", requests[row.place - 1].reply)
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> None:
-        rows = await fetch_rows(connection, statement("keepalive"), _id_columns(requests))
+        rows = await fetch_batch(connection, statement("keepalive"), _id_columns(requests))
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
@@ -141,7 +145,7 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("retry"), columns)
+        rows = await fetch_batch(connection, statement("retry"), columns)
         buried = await self.bury(connection, [(row, requests[row.place - 1]) for row in rows if row.exhausted])
         return Failures(rows, buried)
 
@@ -162,30 +166,18 @@ class Endings:
             "node": self._node_id,
             "node_name": self._node_name,
         }
-        rows = await fetch_rows(connection, statement("bury"), columns)
+        rows = await fetch_batch(connection, statement("bury"), columns)
         origins = {row.queue_id: row for row in rows}
         graves = {queue_id: await _dead_letter_queue(connection, row) for queue_id, row in origins.items()}
         buried = [Buried(row, graves[row.queue_id]) for row in rows]
         await insert_copies(connection, [one.copy for one in buried], self._node_id)
-        await self._mark_dead(connection, buried)
+        await mark_dead(connection, [(one.copy, _death_of(one.row)) for one in buried])
         return buried
-
-    async def _mark_dead(self, connection: AsyncConnection[Any], buried: Sequence["Buried"]) -> None:
-        rows = [one.row for one in buried]
-        columns = {
-            "queue_id": BigintColumn([one.copy.queue.id for one in buried]),
-            "sequence": BigintColumn([one.copy.sequence for one in buried]),
-            "origin_queue_id": BigintColumn([row.queue_id for row in rows]),
-            "origin_index": BigintColumn([row.index for row in rows]),
-            "origin_attempts": BigintColumn([row.attempts for row in rows]),
-            "reason": TextColumn([row.reason for row in rows]),
-            "error": TextColumn([row.error for row in rows]),
-            "client": TextColumn([row.client for row in rows]),
-        }
-        await connection.execute(statement("mark_dead"), columns)
 
     def announce(self, failures: "Failures") -> None:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
+        self._moves.retried += sum(not row.exhausted for row in failures.rows)
+        self._moves.dead += len(failures.buried)
         for row in failures.rows:
             if not row.exhausted:
                 self._notices.tell(row, "retry")
@@ -199,7 +191,7 @@ class Endings:
         missed = [request for place, request in enumerate(requests, 1) if place not in done]
         held_elsewhere = set()
         if missed:
-            rows = await fetch_rows(connection, statement("holders"), _id_columns(missed))
+            rows = await fetch_batch(connection, statement("holders"), _id_columns(missed))
             held_elsewhere = {missed[row.place - 1] for row in rows}
         for place, request in enumerate(requests, 1):
             if place in done:
@@ -214,7 +206,8 @@ def endings_without_sessions(
 ) -> Endings:
     """For those who end claims and have no clients: the reaper and operators. `name` is what the journal calls them."""
     notices = Notices(node_id=None, listener_of=lambda _: None, queue_name=lambda _: "", left_elsewhere=notices_left)
-    return Endings(node_id=None, node_name=name, notices=notices, became_ready=became_ready)
+    uncounted = Moves()  # what they did is written down elsewhere
+    return Endings(node_id=None, node_name=name, notices=notices, became_ready=became_ready, moves=uncounted)
 
 
 class Buried:
@@ -224,6 +217,38 @@ class Buried:
         self.row = row
         command = Post(queues=(grave.name,), message=row.body, priority=row.priority)
         self.copy = PostRequest(NobodyPosts(), command, [grave]).copies[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """What a dead letter keeps of its life before."""
+
+    origin_queue_id: int | None
+    origin_index: int | None
+    origin_attempts: int | None
+    reason: str | None
+    error: str | None
+    client: str | None
+
+
+def _death_of(row: Any) -> Death:
+    return Death(row.queue_id, row.index, row.attempts, row.reason, row.error, row.client)
+
+
+async def mark_dead(connection: AsyncConnection[Any], graves: Sequence[tuple[Copy, Death]]) -> None:
+    """Write on dead letters that were just stored where they came from."""
+    copies, deaths = [copy for copy, _ in graves], [death for _, death in graves]
+    columns = {
+        "queue_id": BigintColumn([copy.queue.id for copy in copies]),
+        "sequence": BigintColumn([copy.sequence for copy in copies]),
+        "origin_queue_id": BigintColumn([death.origin_queue_id for death in deaths]),
+        "origin_index": BigintColumn([death.origin_index for death in deaths]),
+        "origin_attempts": BigintColumn([death.origin_attempts for death in deaths]),
+        "reason": TextColumn([death.reason for death in deaths]),
+        "error": TextColumn([death.error for death in deaths]),
+        "client": TextColumn([death.client for death in deaths]),
+    }
+    await connection.execute(statement("mark_dead"), columns)
 
 
 @dataclass(frozen=True, slots=True)

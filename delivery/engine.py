@@ -4,7 +4,8 @@ posts lane: post          turns lane: finish, fail, keepalive, pop, claim, then 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -13,13 +14,15 @@ from psycopg import AsyncConnection
 from delivery.admission import Admission
 from delivery.delays import Delays
 from delivery.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
+from delivery.handover import Handover
 from delivery.lanes import Lane
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
 from delivery.serving.assignment import Assignment, WorkersHere
-from delivery.stages import FINISH, READY, REQUEST, SYNC, WRITE
 from delivery.statements import statement
+from delivery.stock import Stock
 from delivery.taking import Floors, Taking
 from delivery.waiting import AcrossAttempt, ClaimAttempt, Demand, PopAttempt, Waiters
 
@@ -35,19 +38,6 @@ class KeepaliveAllRequest:
         self.answer = answer
 
 
-class Handed:
-    """A message that went straight from a post to a waiting pop: it was never stored and has no numbers."""
-
-    sequence = 0
-    index = 0
-    attempts = 1
-
-    def __init__(self, copy: Copy) -> None:
-        self.queue_id = copy.queue.id
-        self.priority = copy.request.command.priority
-        self.body = copy.request.command.message
-
-
 class Engine:
     def __init__(
         self,
@@ -59,6 +49,7 @@ class Engine:
         arrived: Callable[[int, int], None],
         workers: WorkersHere,
         requests_given: Callable[[Iterable[int]], None],
+        in_doubt: Callable[[int], None],
     ) -> None:
         self._node_id = node_id
         self._node_name = node_name
@@ -68,8 +59,23 @@ class Engine:
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
         self._desk = desk
-        taking = Taking(node_id=node_id, node_name=node_name, notices=notices, floors=self._floors)
-        endings = Endings(node_id=node_id, node_name=node_name, notices=notices, became_ready=self._came_back)
+        self.stock = Stock()
+        self.moves = Moves()
+        taking = Taking(
+            node_id=node_id,
+            node_name=node_name,
+            notices=notices,
+            floors=self._floors,
+            stock=self.stock,
+            moves=self.moves,
+        )
+        endings = Endings(
+            node_id=node_id,
+            node_name=node_name,
+            notices=notices,
+            became_ready=self._came_back,
+            moves=self.moves,
+        )
         self.assignment = Assignment(
             node_id=node_id,
             endings=endings,
@@ -77,6 +83,7 @@ class Engine:
             submit=lambda request: self.turns.submit(request),
             workers=workers,
             given_elsewhere=requests_given,
+            moves=self.moves,
         )
         size = settings.WILLOW.batch_size
         self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
@@ -94,7 +101,9 @@ class Engine:
             },
             batch_size=size,
         )
-        self.waiters = Waiters(self.turns.submit)
+        self.waiters = Waiters(self.turns.submit, self.stock, in_doubt)
+        self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, stock=self.stock)
+        self._most_commands = settings.WILLOW.node_commands
         self.delays = Delays(desk, self.became_ready)
 
     @property
@@ -102,9 +111,10 @@ class Engine:
         return self._copies_under_way + self.waiters.count
 
     def post(self, request: PostRequest) -> None:
-        if self._hand_straight_over(request):
+        if not self._posts_under_way[request.copies[0].queue.id] and self._handover.to_a_pop(request):
+            self.moves.handed_over += 1
             return
-        if self._copies_under_way >= settings.WILLOW.node_commands:
+        if self._copies_under_way >= self._most_commands:
             request.fail(node_is_overloaded())
             return
         self._copies_under_way += len(request.copies)
@@ -127,7 +137,7 @@ class Engine:
         if self.waiters.paused:
             demand.reader.demand_failed(demand, node_is_stopping())
             return
-        if self.waiters.count >= settings.WILLOW.node_commands:
+        if self.waiters.count >= self._most_commands:
             demand.reader.demand_failed(demand, node_is_overloaded())
             return
         if wait_seconds > 0:
@@ -137,6 +147,7 @@ class Engine:
     def became_ready(self, queue_id: int, messages: int = 1) -> None:
         """Messages of a queue may be taken now that could not before, on this node's account."""
         self._floors.forget(queue_id)
+        self.stock.something_came(queue_id)
         self._arrived(queue_id, messages)
 
     def _came_back(self, queue_id: int, delay: float) -> None:
@@ -145,53 +156,57 @@ class Engine:
         else:
             self.became_ready(queue_id)
 
-    def _hand_straight_over(self, request: PostRequest) -> bool:
-        """Fast pop: a pop waits, nothing is ahead of this message, and its poster did not ask to see it stored."""
-        command, copy = request.command, request.copies[0]
-        asked_to_store = request.notify & (WRITE | SYNC) and not request.notify & (READY | FINISH)
-        if request.notify & REQUEST:  # a frontend awaits a reply, and a pop gives none
-            return False
-        if not request.is_plain or command.delay or asked_to_store or copy.queue.paused or copy.queue.is_stream:
-            return False
-        if self._posts_under_way[copy.queue.id]:
-            return False
-        demand = self.waiters.waiting_pop(copy.queue.id)
-        if demand is None:
-            return False
-        self.waiters.remove(demand)
-        demand.reader.take(demand, [Handed(copy)])
-        request.poster.post_handed_over(request)
-        return True
-
-    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> None:
+    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
         if all(request.is_plain for request in requests):
-            missing = await insert_copies(connection, [request.copies[0] for request in requests], self._node_id)
-            refused = {copy.request: queue_is_gone(copy.queue) for copy in missing}
-        else:
-            async with connection.transaction():
-                admission = Admission(connection, requests, self._node_id, self._node_name)
-                await admission.admit()
-            refused = admission.refused
-            for row in admission.dropped:
-                self._notices.tell(row, "drop")
-        stored = [request for request in requests if request not in refused]
-        self._announce(stored)
-        for request in stored:
-            request.store_done()
-        for request, error in refused.items():
-            request.fail(error)
+            return await self._store_plain(connection, requests)
+        async with connection.transaction():
+            admission = Admission(connection, requests, self._node_id, self._node_name)
+            await admission.admit()
+        self.moves.dropped += len(admission.dropped)
+        for row in admission.dropped:
+            self._notices.tell(row, "drop")
+        stored = [request for request in requests if request not in admission.refused]
+        copies = [copy for request in stored for copy in request.copies]
+        for copy in copies:  # some of which took another's place, or were there already
+            self.stock.something_came(copy.queue.id)
+        self.moves.posted += len(copies)
+        self._announce(copies)
+        return partial(_tell_posters, stored, admission.refused)
 
-    def _announce(self, stored: list[PostRequest]) -> None:
+    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+        copies = [request.copies[0] for request in requests]
+        places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
+        try:
+            inserted = await insert_copies(connection, copies, self._node_id, places)
+        except BaseException:
+            self._handover.give_up(places)
+            raise
+        refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}
+        stored = [copy for copy in copies if copy.request not in refused] if refused else copies
+        self.moves.posted += len(stored)
+        self.moves.claimed += len(inserted.claimed)
+        for queue_id, newest in {copy.queue.id: copy.index for copy in stored}.items():
+            self.stock.newest_is(queue_id, newest)
+        self._announce([copy for copy in stored if copy not in inserted.claimed] if places else stored)
+
+        def tell() -> None:
+            _tell_posters([copy.request for copy in stored], refused)
+            self._handover.hand_out(places, inserted.claimed)
+
+        return tell
+
+    def _announce(self, stored: list[Copy]) -> None:
         """Wake whoever waits for what was just stored."""
+        alike = Counter((copy.queue.id, copy.request.command.priority, copy.request.command.delay) for copy in stored)
         arrived: Counter[int] = Counter()
-        for request in stored:
-            for copy in request.copies:
-                if request.command.delay:
-                    self.delays.expect(copy.queue.id, request.command.delay)
-                else:
-                    arrived[copy.queue.id] += 1
-                    self._floors.lower_to(copy.queue.id, -request.command.priority)
+        for (queue_id, priority, delay), messages in alike.items():
+            if delay:
+                self.delays.expect(queue_id, delay)
+            else:
+                self._floors.lower_to(queue_id, -priority)
+                arrived[queue_id] += messages
         for queue_id, messages in arrived.items():
+            self.stock.stored(queue_id, messages)
             self._arrived(queue_id, messages)
 
     async def _run_keepalive_all(self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]) -> None:
@@ -207,3 +222,10 @@ def node_is_overloaded() -> WillowError:
 
 def node_is_stopping() -> WillowError:
     return WillowError(Code.UNAVAILABLE, "node", "This node is stopping. Please connect to another one.")
+
+
+def _tell_posters(stored: Iterable[PostRequest], refused: Mapping[PostRequest, WillowError]) -> None:
+    for request in stored:
+        request.store_done()
+    for request, error in refused.items():
+        request.fail(error)

@@ -17,7 +17,7 @@ from django.conf import settings
 logger = logging.getLogger(__name__)
 
 GROUP = "willow-nodes"
-OPERATOR = 0  # stands for the node where a hint comes from no node
+OPERATOR = 0  # stands for the node where a hint comes from no node: from the reaper, the console, REST
 RETRY_SECONDS = 1.0
 POLLS_TO_BE_SURE = 1.5  # after so many poll intervals every node has looked for new queues
 
@@ -26,6 +26,9 @@ class Listener(Protocol):
     """What a node does when it is given a hint."""
 
     def messages_ready(self, queue_id: int, messages: int) -> None: ...
+
+    def requests_unassigned(self, queue_id: int) -> None:
+        """What became ready may be requests, and whoever says so gives none to workers."""
 
     def notices_wait(self) -> None: ...
 
@@ -77,6 +80,7 @@ class Hints:
         self._node_id = node_id
         self._listener = listener
         self._layer = get_channel_layer() if settings.WILLOW.redis_url else None
+        self.sent = self.lost = self.heeded = 0
         self._next = Hint()
         self._something = asyncio.Event()
         self._announced: dict[int, tuple[set[int], Callable[[], None], asyncio.TimerHandle]] = {}
@@ -122,7 +126,9 @@ class Hints:
     async def _send(self, layer: Any, gathered: Hint) -> None:
         try:
             await send_hint(layer, self._node_id, gathered)
+            self.sent += 1
         except Exception as error:  # whatever is wrong with Redis: delivery goes on by polling
+            self.lost += 1
             logger.warning("A hint to the other nodes was lost: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
 
@@ -140,12 +146,15 @@ class Hints:
     def heed(self, hint: dict[str, Any]) -> None:
         if hint["node"] == self._node_id or self._listener is None:
             return
+        self.heeded += 1
         for queue_id in hint["known"]:
             self._node_knows(queue_id, hint["node"])
         if hint["defined"]:
             self._listener.queues_defined(lambda: self._say_known(hint["defined"]))
         for queue_id, messages in hint["ready"]:
             self._listener.messages_ready(queue_id, messages)
+            if hint["node"] == OPERATOR:  # a node has given requests to workers by itself
+                self._listener.requests_unassigned(queue_id)
         if hint["notices"]:
             self._listener.notices_wait()
         if self._node_id in hint["requests"]:

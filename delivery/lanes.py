@@ -5,19 +5,35 @@ There is no timer: an idle lane sends a single request at once, a busy one sends
 
 import asyncio
 import logging
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 import psycopg
 from psycopg import AsyncConnection
 
-from delivery.database import connect, in_doubt, is_lost, is_out_of_resources, is_worth_another_try, unavailable
+from delivery.database import (
+    connect,
+    in_doubt,
+    is_lost,
+    is_out_of_resources,
+    is_worth_another_try,
+    unavailable,
+    without_values,
+)
+from delivery.log_ids import command_ids
+from delivery.metrics.meters import BatchMeter
 from delivery.protocol.errors import Code, WillowError
 
 logger = logging.getLogger(__name__)
 
 RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+# Fewer requests than this wait for one turn of the event loop: what other sockets hold ready comes along.
+SMALL_BATCH = 16
+CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED = "connection lost", "no resources", "race lost", "refused"
+MISTAKE = "mistake"  # of ours
+FAILURES = (CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED, MISTAKE)
 
 
 class Request(Protocol):
@@ -29,7 +45,8 @@ class Request(Protocol):
     def fail(self, error: WillowError) -> None: ...
 
 
-RunBatch = Callable[[AsyncConnection[Any], list[Any]], Awaitable[None]]
+# What it returns, if anything, tells those who asked; it is called when the next batch is on its way.
+RunBatch = Callable[[AsyncConnection[Any], list[Any]], Awaitable[Callable[[], None] | None]]
 
 
 class Lane:
@@ -38,13 +55,19 @@ class Lane:
     def __init__(self, name: str, runners: Mapping[type, RunBatch], *, batch_size: int) -> None:
         self.name = name
         self.connected = asyncio.Event()
-        self.batches = 0
-        self.requests = 0
         self._runners = {**runners, Probe: _run_probes}
+        self.meters = {kind: BatchMeter() for kind in self._runners}
+        self.failures = Counter(dict.fromkeys(FAILURES, 0))  # batches that PostgreSQL did not take, by why
+        self.connections = 0  # that were opened, the first one included
         self._batch_size = batch_size
         self._waiting: deque[Request] = deque()
         self._arrived = asyncio.Event()
         self._synchronous = True
+
+    @property
+    def waiting(self) -> int:
+        """Requests that no batch has taken yet."""
+        return len(self._waiting)
 
     def submit(self, request: Request) -> None:
         if not self.connected.is_set():
@@ -64,7 +87,12 @@ class Lane:
             try:
                 connection = await connect(application=f"willow {self.name}")
             except psycopg.Error as error:
-                logger.log(logging.DEBUG if failures else logging.WARNING, "%s: no database: %s", self.name, error)
+                logger.log(
+                    logging.DEBUG if failures else logging.WARNING,
+                    "%s: no database: %s",
+                    self.name,
+                    without_values(error),
+                )
                 await asyncio.sleep(RECONNECT_SECONDS[min(failures, len(RECONNECT_SECONDS) - 1)])
                 failures += 1
                 continue
@@ -76,10 +104,13 @@ class Lane:
 
     async def _serve(self, connection: AsyncConnection[Any]) -> None:
         self.connected.set()
+        self.connections += 1
         self._synchronous = True
         try:
             while not connection.closed:
                 await self._arrived.wait()
+                if len(self._waiting) < SMALL_BATCH:
+                    await asyncio.sleep(0)
                 for kind, batch in self._next_batches():
                     await self._attempt(connection, self._runners[kind], batch)
         finally:
@@ -102,14 +133,17 @@ class Lane:
             self._fail(batch, unavailable())
             return
         try:
+            began = time.perf_counter()
             await self._set_durability(connection, any(request.synchronous for request in batch))
-            await run(connection, batch)
-            self.batches += 1
-            self.requests += len(batch)
+            answers = await run(connection, batch)
+            self.meters[type(batch[0])].add(len(batch), time.perf_counter() - began)
+            if answers is not None:
+                asyncio.get_running_loop().call_soon(answers)
         except psycopg.Error as error:
             await self._recover(error, connection, run, batch)
         except Exception:
             logger.exception("%s: a batch of %d failed", self.name, len(batch))
+            self.failures[MISTAKE] += 1
             self._fail(
                 batch,
                 WillowError(Code.UNAVAILABLE, "broker", "The broker could not do this. Please try again."),
@@ -119,16 +153,21 @@ class Lane:
         self, error: psycopg.Error, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request]
     ) -> None:
         if is_lost(error, connection):
-            logger.warning("%s: lost the database: %s", self.name, error)
+            logger.warning("%s: lost the database: %s", self.name, without_values(error))
+            self.failures[CONNECTION_LOST] += 1
             await connection.close()
             self._fail(batch, in_doubt())
         elif is_out_of_resources(error):
-            logger.error("%s: PostgreSQL is at its limits: %s", self.name, error)
+            logger.error("%s: PostgreSQL is at its limits: %s", self.name, without_values(error))
+            self.failures[NO_RESOURCES] += 1
             self._fail(batch, unavailable())
         elif is_worth_another_try(error):
+            self.failures[RACE_LOST] += 1
             await self._attempt(connection, run, batch)
         elif len(batch) == 1:
-            logger.error("%s: PostgreSQL refused a request: %s", self.name, error)
+            about = command_ids(batch[0])
+            logger.error("%s: PostgreSQL refused a request: %s", self.name, without_values(error), extra=about)
+            self.failures[REFUSED] += 1
             self._fail(batch, WillowError(Code.BAD_REQUEST, "command", "The storage refused this command."))
         else:
             middle = len(batch) // 2

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
@@ -17,10 +17,12 @@ from clients.statements import statement as client_statement
 from delivery.close_codes import ID_IN_USE, NODE_IS_DRAINING
 from delivery.database import fetch_rows
 from delivery.directory import Directory
+from delivery.doubts import Doubts
 from delivery.engine import Engine
 from delivery.hints import Hints
 from delivery.key_watch import refresh_principals
 from delivery.lanes import Job, Lane, desk_lane, on_desk, run_jobs
+from delivery.metrics.several_processes import remove_own, write_own
 from delivery.notices import Notices
 from delivery.positions import AckRecord, PositionWrite, run_ack_records, run_position_writes
 from delivery.protocol.errors import Code, WillowError
@@ -45,6 +47,8 @@ class Node:
         self.draining = False  # hands out nothing more, waits for what is under way
         self.leaving = False  # closes what sockets are left
         self.sessions: dict[int, Session] = {}
+        self.sessions_opened = 0
+        self.refusals = Counter(dict.fromkeys(map(str, Code), 0))  # of commands, by their code
         self.desk = desk
         self.directory = Directory(desk, lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done))
         self.hints = Hints(node_id=node_id, listener=self)
@@ -61,6 +65,7 @@ class Node:
             batch_size=settings.WILLOW.batch_size,
         )
         self._feeds: dict[int, StreamFeed] = {}
+        self._doubts = Doubts(self.sessions, ended=self.owe_goodbye)
         self.engine = Engine(
             node_id=node_id,
             node_name=name,
@@ -69,12 +74,17 @@ class Node:
             arrived=self._arrived,
             workers=self.workers,
             requests_given=self.hints.requests_given,
+            in_doubt=self._doubts.add,
         )
         self._last_beat = time.monotonic()
         self._owed_goodbyes: set[int] = set()  # sessions that ended while the storage was gone
 
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        return self.engine.posts, self.engine.turns, self.streams, self.desk
+
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
-        return [
+        tasks = [
             self.engine.posts.run(),
             self.engine.turns.run(),
             self.streams.run(),
@@ -83,12 +93,19 @@ class Node:
             self._every(settings.WILLOW.node_heartbeat, self._beat),
             self._every(settings.WILLOW.poll_seconds, self._poll),
         ]
+        if settings.WILLOW.processes > 1:
+            tasks.append(self._every(settings.WILLOW.metrics_seconds, self._tell_siblings))
+        return tasks
+
+    async def _tell_siblings(self) -> None:
+        write_own(self)
 
     # sessions
 
     async def open(self, session: Session, *, token: str | None, address: str, hold: float) -> str:
         """Give a session its identity: the one it asks to take up again, or a new one. Returns the id for `hello`."""
         session.hold_seconds = hold
+        self.sessions_opened += 1
         parameters = {
             "node": self.id,
             "key": session.principal.key_id,
@@ -184,15 +201,23 @@ class Node:
     # what hints say, and the poll finds
 
     def _arrived(self, queue_id: int, messages: int) -> None:
-        self.messages_ready(queue_id, messages)
+        self._wake(queue_id, messages)
         self.hints.messages_ready(queue_id, messages)
         if is_service_queue(self.directory.name_of(queue_id)):
             self.engine.assignment.assign_soon(queue_id)
 
     def messages_ready(self, queue_id: int, messages: int) -> None:
+        self.engine.stock.something_came(queue_id)
+        self._wake(queue_id, messages)
+
+    def _wake(self, queue_id: int, messages: int) -> None:
         self.engine.waiters.wake(queue_id, messages)
         if (feed := self._feeds.get(queue_id)) is not None:
             feed.wake()
+
+    def requests_unassigned(self, queue_id: int) -> None:
+        if queue_id in self.workers.queues_served():
+            self.engine.assignment.assign_soon(queue_id)
 
     def notices_wait(self) -> None:
         self.on_desk_soon(self.notices.take)
@@ -266,6 +291,8 @@ class Node:
         """Whatever a hint should have said and did not."""
         for lane in (self.engine.posts, self.engine.turns, self.streams):
             lane.probe()
+        if self._doubts:
+            await on_desk(self.desk, self._doubts.settle)
         if self._owed_goodbyes:
             await on_desk(self.desk, self._say_goodbyes)
         if self.notices.left_behind:
@@ -315,6 +342,7 @@ class Node:
                 await connection.execute(client_statement("leave_node"), {"node": self.id})
 
         await on_desk(self.desk, leave)
+        remove_own()
 
 
 def _no_answer(result: Any) -> None: ...
@@ -376,6 +404,10 @@ async def drain() -> None:
         for session in list(node.sessions.values()):
             session.kick(NODE_IS_DRAINING, "This node is stopping.")
         await node.leave_cluster()
+
+
+def current_or_none() -> Node | None:
+    return _node
 
 
 def here() -> tuple[Node, asyncio.AbstractEventLoop] | None:

@@ -1,12 +1,15 @@
 """Storing posts. A batch of plain ones is a single statement; what needs a look at its queue goes by admission.py."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Protocol
 
 from psycopg import AsyncConnection
 
 from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn
+from delivery.database import fetch_batch
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
 from delivery.stages import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE, label_to_column, notify_mask
@@ -46,7 +49,7 @@ class Copy:
 class PostRequest:
     """A post; or a request to a service, which chooses how long a worker may take and awaits a reply."""
 
-    __slots__ = ("command", "copies", "label", "notify", "poster", "settled", "synchronous", "work_timeout")
+    __slots__ = ("command", "copies", "is_plain", "label", "notify", "poster", "settled", "synchronous", "work_timeout")
 
     def __init__(
         self,
@@ -67,11 +70,8 @@ class PostRequest:
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
+        self.is_plain = len(queues) == 1 and command.dedupe is None and queues[0].is_plain
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
-
-    @property
-    def is_plain(self) -> bool:
-        return len(self.copies) == 1 and self.command.dedupe is None and self.copies[0].queue.is_plain
 
     def store_done(self) -> None:
         if self.settled is not None:
@@ -86,24 +86,57 @@ class PostRequest:
         self.copies = []
 
 
-async def insert_copies(connection: AsyncConnection[Any], copies: Sequence[Copy], node_id: int | None) -> list[Copy]:
-    """Store copies at the end of their queues and give them their numbers. Returns those whose queue is gone."""
-    cursor = await connection.execute(statement("post"), message_columns(copies, node_id), binary=True)
-    numbers: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for queue_id, sequence, index in await cursor.fetchall():
-        numbers[queue_id].append((index, sequence))
-    for given in numbers.values():
-        given.sort(reverse=True)
-    missing = []
+class Taker(Protocol):
+    """Somebody for whom a message may be claimed as it is stored."""
+
+    @property
+    def session_id(self) -> int: ...
+
+    @property
+    def work_timeout(self) -> float | None: ...
+
+    @property
+    def index_before(self) -> int:
+        """The newest index of the queue when it was known to be empty."""
+
+
+Takers = Mapping[Copy, Taker]
+NOBODY: Takers = {}
+
+
+@dataclass(slots=True)
+class Inserted:
+    """What became of copies that were to be stored."""
+
+    missing: list[Copy] = field(default_factory=list)  # their queue is gone
+    claimed: dict[Copy, float] = field(default_factory=dict)  # by their takers, for so many seconds
+
+
+async def insert_copies(
+    connection: AsyncConnection[Any], copies: Sequence[Copy], node_id: int | None, takers: Takers = NOBODY
+) -> Inserted:
+    """Store copies at the end of their queues and give them their numbers."""
+    rows = await fetch_batch(connection, statement("post"), message_columns(copies, node_id, takers))
+    by_queue: dict[int, list[Any]] = defaultdict(list)
+    for row in rows:
+        by_queue[row[0]].append(row)
+    for given in by_queue.values():
+        given.sort(key=_index, reverse=True)
+    inserted = Inserted()
     for copy in copies:
-        if given := numbers[copy.queue.id]:
-            copy.index, copy.sequence = given.pop()
+        if given := by_queue[copy.queue.id]:
+            _, copy.sequence, copy.index, holder, lease = given.pop()
+            if holder is not None:
+                inserted.claimed[copy] = lease
         else:
-            missing.append(copy)
-    return missing
+            inserted.missing.append(copy)
+    return inserted
 
 
-def message_columns(copies: Sequence[Copy], node_id: int | None) -> dict[str, Any]:
+_index = itemgetter(2)
+
+
+def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers = NOBODY) -> dict[str, Any]:
     requests = [copy.request for copy in copies]
     commands = [request.command for request in requests]
     return {
@@ -116,7 +149,9 @@ def message_columns(copies: Sequence[Copy], node_id: int | None) -> dict[str, An
         "poster": BigintColumn([request.poster.session_id for request in requests]),
         "label": BigintColumn([request.label for request in requests]),
         "notify": BigintColumn([request.notify for request in requests]),
-        "work_timeout": Float8Column([request.work_timeout for request in requests]),
+        "work_timeout": Float8Column([(takers.get(copy) or copy.request).work_timeout for copy in copies]),
+        "holder": BigintColumn([taker and taker.session_id for taker in map(takers.get, copies)]),
+        "index_before": BigintColumn([taker and taker.index_before for taker in map(takers.get, copies)]),
         "node": node_id,
     }
 

@@ -97,11 +97,12 @@ class Session:
         return waited_for | subscribed | served | {queue_id for queue_id, _ in self.claims}
 
     def require(self, permission: Permission, queue_name: str) -> None:
-        if not self.principal.may(permission.value, queue_name):
+        if not self.principal.may(permission, queue_name):
             reason = f"Your key does not grant `{permission.value}` on {queue_name}."
             raise WillowError(Code.PERMISSION_DENIED, queue_name, reason)
 
     def refuse(self, label: int | None, error: WillowError) -> None:
+        self.node.refusals[error.code.value] += 1
         self.send(Error(label, error.code, error.key, error.message))
 
     def began(self) -> None:
@@ -252,6 +253,15 @@ class Session:
             self.node.hold(self)
         else:
             self.node.end(self)
+
+    def give_back_unknown(self, held: Iterable[Any]) -> None:
+        """Of what this session holds, what the client never heard of."""
+        known = {claim_id: claim.index for claim_id, claim in self.claims.items()}
+        self._give_back(
+            (row.queue_id, row.sequence, row.index)
+            for row in held
+            if known.get((row.queue_id, row.sequence)) != row.index
+        )
 
     def _give_back(self, claims: Iterable[tuple[int, int, int]]) -> None:
         for queue_id, sequence, index in claims:

@@ -27,7 +27,8 @@ class Posts:
         return self._session.session_id
 
     def began(self, names: Iterable[str]) -> None:
-        self._under_way.update(names)
+        for name in names:
+            self._under_way[name] += 1
 
     def then(self, name: str, action: Callable[[], None]) -> None:
         """Run when this connection's earlier posts to a queue are stored: its own reads must see them."""

@@ -48,7 +48,7 @@ class Move:
 UNCLAIMED = frozenset({State.READY, State.DELAYED})
 
 MOVES = (
-    Move("post", leads_to=UNCLAIMED | {State.RETAINED}),
+    Move("post", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),  # claimed: for somebody who waits already
     Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),
     Move("come_due", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
     Move("claim", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),

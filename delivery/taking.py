@@ -8,10 +8,12 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from delivery.arrays import BigintColumn, Float8Column, TextColumn
-from delivery.database import fetch_rows
+from delivery.database import fetch_batch, fetch_rows
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.protocol.fields import Stage
 from delivery.statements import statement
+from delivery.stock import Stock
 from delivery.waiting import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
 
 QUEUES_OWN_TIMEOUT = -1.0
@@ -66,40 +68,51 @@ class Floors:
 
 
 class Taking:
-    def __init__(self, *, node_id: int, node_name: str, notices: Notices, floors: Floors) -> None:
+    def __init__(
+        self, *, node_id: int, node_name: str, notices: Notices, floors: Floors, stock: Stock, moves: Moves
+    ) -> None:
+        self._moves = moves
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
         self._floors = floors
+        self._stock = stock
 
     async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> None:
-        await self._run_by_queue(connection, "claim", "assign", attempts)
+        self._moves.claimed += await self._run_by_queue(connection, "claim", "assign", attempts)
 
     async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> None:
-        await self._run_by_queue(connection, "pop", "finish", attempts)
+        self._moves.popped += await self._run_by_queue(connection, "pop", "finish", attempts)
 
     async def _run_by_queue(
         self, connection: AsyncConnection[Any], name: str, stage: Stage, attempts: Sequence[Attempt]
-    ) -> None:
+    ) -> int:
+        """Returns how many messages were taken."""
         by_queue: dict[int, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
             attempt.begin()
             by_queue[attempt.demand.queues[0].id].append(attempt)
         floors = {queue_id: self._floors.get(queue_id) for queue_id in by_queue}
+        looks = {queue_id: self._stock.look_begins(queue_id) for queue_id in by_queue}
         places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
         columns = self._demand_columns(by_queue, floors) | self._place_columns(places)
-        rows = sorted(await fetch_rows(connection, statement(name), columns))  # by place, their first column
+        rows = sorted(await fetch_batch(connection, statement(name), columns))  # by place, their first column
         taken: dict[Attempt, list[Any]] = {attempt: [] for attempt in attempts}
         for row in rows:
             taken[places[row.place - 1]].append(row)
             self._notices.tell(row, stage)
         for queue_id, queued in by_queue.items():
-            self._move_floor(queue_id, [row for attempt in queued for row in taken[attempt]])
+            of_queue = [row for attempt in queued for row in taken[attempt]]
+            self._move_floor(queue_id, of_queue)
+            self._stock.taken(queue_id, len(of_queue))
+            if floors[queue_id] is None and any(len(taken[attempt]) < attempt.places for attempt in queued):
+                self._stock.ran_dry(queue_id, looks[queue_id], [row.index for row in of_queue])
         for attempt, messages in taken.items():
             below = floors[attempt.demand.queues[0].id] is not None and len(messages) < attempt.places
             if below:
                 self._floors.forget(attempt.demand.queues[0].id)
             attempt.settle(messages, more_may_wait=below)
+        return len(rows)
 
     def _demand_columns(
         self, by_queue: dict[int, list[Attempt]], floors: dict[int, tuple[int, int] | None]
@@ -138,7 +151,12 @@ class Taking:
             attempt.begin()
             rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
             for row in rows:
+                self._stock.taken(row.queue_id, 1)
                 self._notices.tell(row, "finish" if attempt.demand.pops else "assign")
+            if attempt.demand.pops:
+                self._moves.popped += len(rows)
+            else:
+                self._moves.claimed += len(rows)
             attempt.settle(rows)
 
     async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Any]:

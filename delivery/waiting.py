@@ -2,10 +2,12 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from delivery.database import InDoubt
 from delivery.protocol.errors import WillowError
+from delivery.stock import Stock
 from queues.definitions import QueueRecord
 
 MOST_PLACES_AT_ONCE = 512  # in one attempt of one reader; what is left over is asked for again
@@ -93,6 +95,14 @@ class Demand:
         self.timer: asyncio.TimerHandle | None = None
         self.when_ended: Callable[[], None] | None = None
 
+    def begin_attempt(self) -> None:
+        self.attempting = True
+        self.woken = 0
+
+    def takes_what_is_stored(self, *, flushed: bool) -> bool:
+        """Whether a message may be claimed for it by the statement that stores it."""
+        return not self.pops and len(self.queues) == 1 and (flushed or not self.synchronous)
+
 
 class Attempt:
     """One try of a demand, as a lane's request. Which of its kinds it is decides the statement that runs it."""
@@ -141,8 +151,12 @@ class AcrossAttempt(Attempt):
 
 
 class Waiters:
-    def __init__(self, submit: Callable[[Attempt], None]) -> None:
+    """`in_doubt` is told of sessions for which something may have been claimed that never came."""
+
+    def __init__(self, submit: Callable[[Attempt], None], stock: Stock, in_doubt: Callable[[int], None]) -> None:
         self._submit = submit
+        self._in_doubt = in_doubt
+        self._stock = stock
         self._by_queue: dict[int, dict[Demand, None]] = defaultdict(dict)
         self.count = 0
         self.paused = False  # a node that stops hands out nothing more
@@ -151,6 +165,8 @@ class Waiters:
         self.count += 1
         for queue in demand.queues:
             self._by_queue[queue.id][demand] = None
+        if demand.waits and self._would_find_nothing(demand):
+            return
         if demand.queues or demand.waits:
             self._wake_demand(demand)
         else:
@@ -201,7 +217,36 @@ class Waiters:
 
     def refill(self, demand: Demand) -> None:
         """A standing demand has free places again."""
-        self._wake_demand(demand)
+        if not self._would_find_nothing(demand):
+            self._wake_demand(demand)
+
+    def _would_find_nothing(self, demand: Demand) -> bool:
+        return len(demand.queues) == 1 and self._stock.is_empty(demand.queues[0].id)
+
+    def is_waited_for(self, queue_id: int) -> bool:
+        return queue_id in self._by_queue and not self.paused
+
+    def keep_places(self, queue_id: int, most: int, *, flushed: bool) -> list["ClaimAttempt"]:
+        """Let the longest-waiting try for messages that are being stored; settle what they get, be it nothing.
+
+        Nobody, if there are messages that none of the attempts under way is going to take: those come first.
+        """
+        line = self._by_queue[queue_id]
+        under_way = sum(demand.places for demand in line if demand.attempting and len(demand.queues) == 1)
+        if not self._stock.is_enough_for_all(queue_id, under_way):
+            return []
+        kept: list[ClaimAttempt] = []
+        for demand in line:
+            if demand.places <= 0 or demand.attempting:
+                continue
+            if most <= 0 or not demand.takes_what_is_stored(flushed=flushed):
+                break
+            demand.begin_attempt()
+            attempt = ClaimAttempt(demand, self)
+            attempt.places = min(demand.places, most)
+            most -= attempt.places
+            kept.append(attempt)
+        return kept
 
     def waiting_pop(self, queue_id: int) -> Demand | None:
         """The pop that waits longest, if it is next in line and nothing is on its way to it."""
@@ -219,17 +264,24 @@ class Waiters:
             self._attempt(demand)
 
     def _attempt(self, demand: Demand) -> None:
-        demand.attempting = True
-        demand.woken = 0
+        demand.begin_attempt()
         kind = AcrossAttempt if len(demand.queues) != 1 else PopAttempt if demand.pops else ClaimAttempt
         self._submit(kind(demand, self))
 
     def attempt_failed(self, demand: Demand, error: WillowError) -> None:
         """The storage is gone. A subscription goes on when it is back; a fetch or pop is told."""
         demand.attempting = False
+        if isinstance(error, InDoubt):
+            self._in_doubt(demand.reader.session_id)
         if not demand.standing:
             self.remove(demand)
             demand.reader.demand_failed(demand, error)
+
+    def places_given_up(self, attempts: Iterable[ClaimAttempt]) -> None:
+        """What was to be theirs could not be stored; or it was, and nobody heard of it."""
+        for attempt in attempts:
+            self._in_doubt(attempt.demand.reader.session_id)
+            attempt.settle((), more_may_wait=True)
 
     def attempt_done(self, demand: Demand, messages: Sequence[Any], *, more_may_wait: bool) -> None:
         demand.attempting = False

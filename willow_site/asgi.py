@@ -10,6 +10,7 @@ from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 
 from willow_site.origins import BrowserOriginValidator
+from willow_site.request_ids import RequestIds
 from willow_site.trusted_proxies import TrustedProxies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "willow_site.settings")
@@ -18,6 +19,7 @@ http_application = get_asgi_application()
 # Models can be imported only after get_asgi_application() has set Django up.
 from console.live.consumer import LiveConsumer  # noqa: E402
 from delivery.consumers import ConnectConsumer  # noqa: E402
+from willow_site.operations import Operations  # noqa: E402
 
 
 async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -33,12 +35,10 @@ websocket_application = URLRouter(
     ]
 )
 
-application = TrustedProxies(
-    ProtocolTypeRouter(
-        {
-            "http": http_application,
-            "websocket": BrowserOriginValidator(websocket_application, settings.ALLOWED_HOSTS),
-        }
-    ),
-    trusted=settings.WILLOW.trusted_proxies,
+by_protocol = ProtocolTypeRouter(
+    {
+        "http": http_application,
+        "websocket": BrowserOriginValidator(websocket_application, settings.ALLOWED_HOSTS),
+    }
 )
+application = TrustedProxies(RequestIds(Operations(by_protocol)), trusted=settings.WILLOW.trusted_proxies)

@@ -35,6 +35,7 @@ def _has_host(parts: SplitResult) -> bool:
 SECONDS_PER_YEAR = 31_536_000
 SECONDS = kinds.number(0, SECONDS_PER_YEAR)
 SHORT_INTERVAL = kinds.number(0.01, 3600)
+PLACE = kinds.text(r"[ -~]+", "a folder, or a URL that Spark can write to, such as s3a://bucket/willow")
 NAME = kinds.text(r"[!-~]{1,100}", "1 to 100 printable ASCII characters without spaces")
 
 
@@ -144,6 +145,12 @@ class Configuration:
         "info",
         "The least severe log lines that are written.",
     )
+    log_format: str = setting(
+        "WILLOW_LOG_FORMAT",
+        kinds.choice("line", "json"),
+        "line",
+        "How log lines are written: for people, or as a JSON object each.",
+    )
 
     # Who may connect
     anonymous: str = setting(
@@ -157,6 +164,36 @@ class Configuration:
         kinds.networks(),
         "",
         "The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.",
+    )
+
+    # Metrics
+    metrics: str = setting(
+        "WILLOW_METRICS",
+        kinds.choice("loopback", "all", "none"),
+        "loopback",
+        "Who may read `/metrics` without the token: callers on this machine, everyone, or nobody.",
+    )
+    metrics_token: str | None = setting(
+        "WILLOW_METRICS_TOKEN",
+        kinds.text(r"[!-~]{16,}", "at least 16 printable ASCII characters without spaces"),
+        None,
+        "Whoever sends it as `Authorization: Bearer <token>` may read `/metrics` from anywhere.",
+        secret=True,
+        default_about="no token opens it",
+    )
+    metrics_queues: int = setting(
+        "WILLOW_METRICS_QUEUES",
+        kinds.whole_number(0, 100_000),
+        "100",
+        "How many queues have metrics of their own, those with most messages first; the others are added up.",
+        unit="queues",
+    )
+    metrics_seconds: float = setting(
+        "WILLOW_METRICS_SECONDS",
+        kinds.number(0.1, 3600),
+        "5",
+        "How old figures from the database, and of other processes on the port, may be.",
+        unit="seconds",
     )
 
     # Queues and messages
@@ -331,6 +368,60 @@ class Configuration:
         "10",
         "How long a stopping node waits for commands that are under way.",
         unit="seconds",
+    )
+
+    # The data pipeline
+    pipeline_archive: str | None = setting(
+        "WILLOW_PIPELINE_ARCHIVE",
+        PLACE,
+        None,
+        "Where the pipeline keeps the archive of the journal; the same for all who run it.",
+        default_about="`archive` in `WILLOW_HOME`",
+    )
+    pipeline_read_url: str | None = setting(
+        "WILLOW_PIPELINE_READ_URL",
+        kinds.url(
+            "postgresql",
+            "postgres",
+            example="postgresql://willow_analyst:password@host:5432/willow",
+            check=_has_host_and_database,
+        ),
+        None,
+        "The database as Spark reads it; of the role that `analyst_role` makes, or of a replica.",
+        secret=True,
+        default_about="as `DATABASE_URL`",
+    )
+    pipeline_master: str = setting(
+        "WILLOW_PIPELINE_MASTER",
+        kinds.text(r"(local|spark|k8s|yarn|mesos)[!-~]*", "a Spark master, such as local[*] or spark://host:7077"),
+        "local[*]",
+        "The Spark on which the pipeline runs.",
+    )
+    pipeline_memory: str = setting(
+        "WILLOW_PIPELINE_MEMORY",
+        kinds.text(r"[1-9][0-9]*[mg]", "a size such as 512m or 4g"),
+        "1g",
+        "The memory of Spark's driver, and on one machine of all of Spark.",
+    )
+    pipeline_driver: str | None = setting(
+        "WILLOW_PIPELINE_DRIVER",
+        kinds.text(r"[!-~]+", "the path of a jar, or a Maven coordinate such as org.postgresql:postgresql:42.7.4"),
+        None,
+        "The JDBC driver by which Spark reaches PostgreSQL.",
+        default_about="one that `./willow pipeline` installs, else the system's",
+    )
+    pipeline_minutes: float = setting(
+        "WILLOW_PIPELINE_MINUTES",
+        kinds.number(0.1, 10_080),
+        "10",
+        "How often `pipeline_schedule` runs the pipeline.",
+        unit="minutes",
+    )
+    keep_unarchived: bool = setting(
+        "WILLOW_KEEP_UNARCHIVED",
+        kinds.switch(),
+        "off",
+        "Whether days of the journal stay until the pipeline has archived and compared them.",
     )
 
 

@@ -158,8 +158,11 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"without_traceback": {"()": "willow_site.log_filters.WithoutTraceback"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "line": {"()": "willow_site.log_format.LineFormatter"},
+        "json": {"()": "willow_site.log_format.JsonFormatter", "node": WILLOW.node_name},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": WILLOW.log_format}},
     "root": {"handlers": ["stderr"], "level": WILLOW.log_level.upper()},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},

@@ -10,6 +10,8 @@ from typing import Any
 from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 
+from willow_site.websocket_frames import message_frame, whole_text
+
 NORMAL_CLOSURE = 1000
 
 
@@ -27,7 +29,26 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         self._outgoing: list[bytes] = []
 
     def dataReceived(self, data: bytes) -> None:
-        self._dataReceived(data)  # without the line for the debug log, as below
+        if self.state == self.STATE_OPEN and not (self.data or self.inside_message or self.current_frame):
+            data = self._take_whole_texts(data)
+        if data:
+            self._dataReceived(data)  # without the line for the debug log, as below
+
+    def _take_whole_texts(self, data: bytes) -> bytes:
+        """Hand on the texts that stand whole at the beginning; returns what follows them."""
+        begin = 0
+        while not (self.failedByMe or self.muted) and (found := whole_text(data, begin)) is not None:
+            text, begin = found
+            self.last_ping = time.time()
+            if self.autoPingTimeoutCall:
+                self._cancelAutoPingTimeoutCall()
+            self.application_queue.put_nowait({"type": "websocket.receive", "text": text})
+        return data[begin:]
+
+    def serverSend(self, content: Any, binary: bool = False) -> None:
+        """Without Autobahn's compression and statistics, which are not used."""
+        if self.state == self.STATE_OPEN:
+            self.sendData(message_frame(content if binary else content.encode(), binary=binary))
 
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:
         """Collect what is sent in this turn of the loop, for one call of the socket.

@@ -4,9 +4,11 @@ import asyncio
 import importlib.util
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.local_server import free_port, not_on_path, running
@@ -14,6 +16,8 @@ from benchmarks.peers.local_server import free_port, not_on_path, running
 NAME = "RabbitMQ quorum queue"
 DURABILITY = "on disk"
 PROGRAM = "rabbitmq-server"
+# Debian's program of that name changes to an account that cannot write where we want it to; this is what it calls.
+DEBIAN_PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 QUEUE = "bench"
 NOTHING_SECONDS = 1
 
@@ -33,6 +37,8 @@ def serving() -> Iterator[str]:
         "RABBITMQ_MNESIA_BASE": folder,
         "RABBITMQ_LOG_BASE": folder,
         "RABBITMQ_ENABLED_PLUGINS_FILE": f"{folder}/plugins",
+        "ERL_EPMD_PORT": str(free_port()),
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
         "RABBITMQ_NODENAME": f"bench-{port}@localhost",
         "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
         "RABBITMQ_NODE_PORT": str(port),
@@ -40,9 +46,11 @@ def serving() -> Iterator[str]:
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
     }
     try:
-        with running([PROGRAM], port, environ):
+        with running([str(DEBIAN_PROGRAM) if DEBIAN_PROGRAM.exists() else PROGRAM], port, environ):
             yield f"amqp://guest:guest@127.0.0.1:{port}/"
     finally:
+        # Erlang's own name server, which the server started and leaves behind.
+        subprocess.run(["epmd", "-kill"], env=environ, stdout=subprocess.DEVNULL, check=False)
         shutil.rmtree(folder, ignore_errors=True)
 
 

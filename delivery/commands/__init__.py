@@ -79,7 +79,9 @@ def _take(session: Session, command: Command | FrameError) -> None:
     except WillowError as error:
         session.refuse(getattr(command, "label", None), error)
     except Exception:
-        logger.exception("A %s command failed", type(command).__struct_config__.tag)
+        label = getattr(command, "label", None)
+        about = {"session": session.session_id, "label": label}
+        logger.exception("A %s command failed", type(command).__struct_config__.tag, extra=about)
         session.refuse(getattr(command, "label", None), _our_fault())
 
 

@@ -9,6 +9,7 @@ from delivery.engine import KeepaliveAllRequest
 from delivery.positions import AckRecord
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Fail, Finish, Keepalive, Notice
+from delivery.serving.names import is_service_queue, service_of
 from delivery.states import Reason
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _keep_all_alive(session: "Session", command: Keepalive) -> None:
 def _check(session: "Session", command: Finish | Fail | Keepalive) -> "StreamReader | None":
     """Refuse at once what cannot be anybody's claim. Returns the stream's reader, if the message is one of a stream."""
     name, shard, sequence = command.queue or "", command.shard or 0, command.sequence or 0
-    session.require(Permission.FETCH, name)
+    _require(session, name)
     queue = session.node.directory.by_id(shard)
     impossible = max(shard, sequence, command.index or 0) > LARGEST_NUMBER
     if impossible or (queue is not None and queue.name != name):
@@ -85,6 +86,13 @@ def _check(session: "Session", command: Finish | Fail | Keepalive) -> "StreamRea
         raise WillowError(Code.NO_OBJECT, key, f"There is no message {key} in the queue {name}.")
     session.began()
     return session.streams.get(shard)
+
+
+def _require(session: "Session", queue_name: str) -> None:
+    """Whoever may serve may also fail the requests that it was given, and keep them alive."""
+    serves = is_service_queue(queue_name) and session.principal.may(Permission.SERVE.value, service_of(queue_name))
+    if not serves:
+        session.require(Permission.FETCH, queue_name)
 
 
 def _submit(session: "Session", request: Ending) -> None:

@@ -86,6 +86,13 @@ class MessageFilter:
             return "delayed"
         return "all"
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether every message within its bounds is chosen, so that none is looked at in vain."""
+        conditions = self.parameters()
+        walk, states = conditions.pop("walk"), conditions.pop("states")
+        return (states is None or walk != "all") and all(value is None for value in conditions.values())
+
     def parameters(self) -> dict[str, Any]:
         return {
             "walk": self._walk(),
@@ -127,13 +134,14 @@ async def find_page(
 ) -> Page:
     """The next messages that a filter chooses. `looks`: after so many statements the page ends, full or not."""
     rows: list[Any] = []
+    looked_at = min(limit, LOOKED_AT) if chosen.takes_all else LOOKED_AT
     while place.queue < len(chosen.queue_ids) and len(rows) < limit and (looks is None or looks > 0):
         queue_id = chosen.queue_ids[place.queue]
         parameters = chosen.parameters() | {
             "queue_id": queue_id,
             "after": max(place.after, chosen.index_from - 1),
             "index_to": min(chosen.index_to, chosen.bounds.get(queue_id, BIGINT_MAX)),
-            "looked_at": LOOKED_AT,
+            "looked_at": looked_at,
             "limit": limit - len(rows),
             "body_bytes": body_bytes,
         }
@@ -142,7 +150,7 @@ async def find_page(
         rows += matching
         if len(rows) >= limit:
             place = Place(place.queue, matching[-1].index)
-        elif found[0].rows_looked_at == LOOKED_AT:
+        elif found[0].rows_looked_at == looked_at:
             place = Place(place.queue, found[0].looked_to)
         else:
             place = Place(place.queue + 1)

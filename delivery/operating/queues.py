@@ -67,16 +67,21 @@ def queue_delete(*, queue: Queue, by: Operator, forced: bool = False) -> Tally:
                 raise ValidationError(
                     f"{tally.done} messages of the queue {queue} were dropped, and there are more; delete it once more."
                 )
-        told = Announcements()
-        with transaction.atomic():
-            Queue.objects.select_for_update().filter(pk=queue.pk).first()  # nothing arrives until the commit
-            if forced:
-                tally.done += _drop_held(queue, told)
-            services.queue_delete(queue=queue)
-            told.queues_changed(queue.pk)
-            told.send()
+        tally.done += _delete(queue, forced=forced)
         tally.skipped.clear()  # what the purge could not drop is gone now, too
     return tally
+
+
+def _delete(queue: Queue, *, forced: bool) -> int:
+    """Returns how many messages had to be dropped for it."""
+    told = Announcements()
+    with transaction.atomic():
+        Queue.objects.select_for_update().filter(pk=queue.pk).first()  # nothing arrives until the commit
+        dropped = _drop_held(queue, told) if forced else 0
+        services.queue_delete(queue=queue)
+        told.queues_changed(queue.pk)
+        told.send()
+    return dropped
 
 
 def _purge(queue: Queue, budget: Budget) -> Tally:

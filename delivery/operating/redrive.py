@@ -16,6 +16,7 @@ from psycopg.rows import dict_row
 
 from delivery.arrays import BigintColumn, TextColumn
 from delivery.database import fetch_rows
+from delivery.endings import Death, mark_dead
 from delivery.operating.audit import Operator, audit
 from delivery.operating.bridge import operate
 from delivery.operating.choosing import (
@@ -341,22 +342,14 @@ async def _undo_step(connection: AsyncConnection[Any], job: Any, allowed: int, b
         by_grave[taken[row.place - 1].dead_queue_id].append(row)
     for queue_id in sorted(by_grave.keys() & graves.keys()):
         result = await transfer(connection, by_grave[queue_id], graves[queue_id], by=by, afresh=True)
-        await _mark_dead_again(connection, result, taken)
+        await mark_dead(connection, [(copy, _death_of(taken[row.place - 1])) for row, copy in result.moved])
         step.arrived[queue_id] += len(result.moved)
         step.returned += len(result.moved)
     return step
 
 
-async def _mark_dead_again(connection: AsyncConnection[Any], result: Transfer, taken: Sequence[Any]) -> None:
-    was = [taken[row.place - 1] for row, _ in result.moved]
-    columns = {
-        "queue_id": BigintColumn([copy.queue.id for _, copy in result.moved]),
-        "sequence": BigintColumn([copy.sequence for _, copy in result.moved]),
-        "origin_queue_id": BigintColumn([one.origin_queue_id for one in was]),
-        "origin_index": BigintColumn([one.origin_index for one in was]),
-        "origin_attempts": BigintColumn([one.origin_attempts for one in was]),
-        "reason": TextColumn([one.reason for one in was]),
-        "error": TextColumn([one.error for one in was]),
-        "client": TextColumn([one.client for one in was]),
-    }
-    await connection.execute(statement("mark_dead"), columns)
+def _death_of(taken: Any) -> Death:
+    """What a redriven message was before."""
+    return Death(
+        taken.origin_queue_id, taken.origin_index, taken.origin_attempts, taken.reason, taken.error, taken.client
+    )

@@ -9,9 +9,9 @@ import psycopg
 from django.conf import settings
 from psycopg import AsyncConnection
 
-from delivery.database import connect
+from delivery.database import connect, without_values
 from delivery.endings import endings_without_sessions
-from delivery.hints import Hints
+from delivery.hints import OPERATOR, Hints
 from delivery.reaper import claims, housekeeping, journal, messages, nodes, redrives, retention
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
 from delivery.statements import statement
@@ -50,7 +50,7 @@ class Reaper:
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
         self._record_due: dict[str, float] = {}
-        self.hints = Hints(node_id=0, listener=None)
+        self.hints = Hints(node_id=OPERATOR, listener=None)
 
     async def run(self) -> None:
         publisher = asyncio.create_task(self.hints.publish())
@@ -59,7 +59,7 @@ class Reaper:
                 try:
                     await self._work_while_connected()
                 except psycopg.Error as error:
-                    logger.warning("The reaper lost the database: %s", error)
+                    logger.warning("The reaper lost the database: %s", without_values(error))
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)
         finally:
             publisher.cancel()
@@ -104,8 +104,8 @@ class Reaper:
         except psycopg.Error as failure:
             if tools.connection.closed:
                 raise
-            logger.error("Duty %s failed: %s", duty.name, failure)
-            error = str(failure)
+            error = without_values(failure)
+            logger.error("Duty %s failed: %s", duty.name, error)
         if handled or error or started >= self._record_due.get(duty.name, 0.0):
             self._record_due[duty.name] = started + RECORD_SECONDS
             await self._record(tools, duty, time.monotonic() - started, handled, error)

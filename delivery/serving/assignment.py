@@ -17,6 +17,7 @@ from delivery.arrays import BigintColumn
 from delivery.database import fetch_rows
 from delivery.endings import Endings, failing_claim
 from delivery.lanes import Request, RunBatch
+from delivery.metrics.meters import Moves
 from delivery.notices import Notices
 from delivery.protocol.errors import WillowError
 from delivery.statements import statement
@@ -121,7 +122,9 @@ class Assignment:
         submit: Callable[[Request], None],
         workers: WorkersHere,
         given_elsewhere: Callable[[Iterable[int]], None],
+        moves: Moves,
     ) -> None:
+        self._moves = moves
         self._node_id = node_id
         self._endings = endings
         self._notices = notices
@@ -201,6 +204,7 @@ class Assignment:
         async with connection.transaction():
             await _lock_services(connection, [queue_id])
             rows = await fetch_rows(connection, statement("assign"), parameters)
+        self._moves.claimed += len(rows)
         for row in rows:
             self._notices.tell(row, "assign")
             if row.node_id == self._node_id:

@@ -36,6 +36,10 @@ class Workers:
     def _in_line(self) -> list[Worker]:
         return [worker for worker in self._all() if worker.in_line]
 
+    @property
+    def count(self) -> int:
+        return len(self._in_line())
+
     def sessions_in_line(self) -> list[int]:
         return [worker.session.session_id for worker in self._in_line()]
 

@@ -5,13 +5,17 @@
 -- over the same queues cannot deadlock. Freed IDs are taken first, whole rows at a time, and what is left over goes
 -- back as one row. Rows come back by (queue_id, index), the order in which they were given for each queue.
 -- Positions in arrays instead of joins on them: the planner cannot know how long the arrays are.
+-- A message with a `holder` is claimed for it as it is stored, if nobody else has posted to its queue since the caller
+-- knew it to be empty: the queue's newest index is still `index_before`.
 WITH arriving AS (
     SELECT a.*, row_number() OVER (PARTITION BY a.queue_id ORDER BY a.place) AS number
     FROM unnest(
         %(queue_id)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[], %(delay)b::float8[], %(ttl)b::float8[],
         %(key)b::text[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[],
-        %(work_timeout)b::float8[]
-    ) WITH ORDINALITY AS a (queue_id, priority, body, delay, ttl, key, poster, label, notify, work_timeout, place)
+        %(work_timeout)b::float8[],
+        %(holder)b::bigint[], %(index_before)b::bigint[]
+    ) WITH ORDINALITY AS a (queue_id, priority, body, delay, ttl, key, poster, label, notify, work_timeout,
+                            holder, index_before, place)
 ), wanted AS (
     SELECT queue_id, count(*) AS messages FROM arriving GROUP BY queue_id
 ), reclaimed AS (
@@ -39,25 +43,32 @@ WITH arriving AS (
     SET newest_index = q.newest_index + a.messages, next_sequence = q.next_sequence + a.messages - a.reused
     FROM locked l JOIN allotted a ON a.queue_id = l.id
     WHERE q.id = l.id
-    RETURNING q.id, q.kind, a.sequences,
+    RETURNING q.id, q.kind, q.paused, q.heartbeat_timeout, a.sequences,
               q.newest_index - a.messages AS index_before, q.next_sequence - a.messages - 1 AS fresh_offset
 ), returned AS (
     INSERT INTO delivery_freesequences (queue_id, sequences)
     SELECT queue_id, sequences[messages + 1:] FROM allotted WHERE cardinality(sequences) > messages
+), placed AS (
+    SELECT a.*, q.kind, q.index_before + a.number AS index,
+           coalesce(q.sequences[a.number], q.fresh_offset + a.number) AS sequence,
+           CASE WHEN a.index_before = q.index_before AND NOT q.paused THEN a.holder END AS taker,
+           coalesce(a.work_timeout, q.heartbeat_timeout) AS lease
+    FROM arriving a JOIN advanced q ON q.id = a.queue_id
 )
 INSERT INTO delivery_message (
     queue_id, sequence, index, priority, state, available_at, expires_at, key, body, poster, poster_node, label, notify,
-    work_timeout
+    holder, attempts, assigned_at, work_timeout, lease_until
 )
 SELECT
-    a.queue_id,
-    coalesce(q.sequences[a.number], q.fresh_offset + a.number),
-    q.index_before + a.number,
-    a.priority,
-    CASE WHEN q.kind = 'stream' THEN 3 WHEN a.delay > 0 THEN 1 ELSE 0 END,
-    CASE WHEN a.delay > 0 THEN now() + a.delay * interval '1 second' END,
-    now() + a.ttl * interval '1 second',
-    a.key, a.body, a.poster, %(node)s, a.label, a.notify, a.work_timeout
-FROM arriving a
-JOIN advanced q ON q.id = a.queue_id
-RETURNING queue_id, sequence, index
+    queue_id, sequence, index, priority,
+    CASE WHEN kind = 'stream' THEN 3 WHEN delay > 0 THEN 1 WHEN taker IS NOT NULL THEN 2 ELSE 0 END,
+    CASE WHEN delay > 0 THEN now() + delay * interval '1 second' END,
+    now() + ttl * interval '1 second',
+    key, body, poster, %(node)s, label, notify,
+    taker,
+    CASE WHEN taker IS NULL THEN 0 ELSE 1 END,
+    CASE WHEN taker IS NOT NULL THEN now() END,
+    CASE WHEN taker IS NOT NULL THEN lease WHEN holder IS NULL THEN work_timeout END,
+    CASE WHEN taker IS NOT NULL THEN now() + lease * interval '1 second' END
+FROM placed
+RETURNING queue_id, sequence, index, holder, work_timeout

@@ -1,7 +1,15 @@
-"""From rows of the journal to facts: functions from DataFrames to DataFrames, which read and write nothing.
+"""Facts: what the journal's rows add up to. Functions from DataFrames to DataFrames, without input or output.
 
-`pipeline/facts/catalogue.py` lists them for the run: for each table the function, given all archived rows of
-`schemas.JOURNAL` that ended or were posted on the days that are computed again, returns rows of that table's schema
-for all grains. The run keeps those of these days and replaces what was there. A row that cannot be understood (an
-unknown outcome, a clock that went backwards) is left out or clamped, and never ends the run.
+    journal rows (pipeline/schemas.py)
+      -> sorting.py: good rows with their durations; the bad ones counted
+      -> queues.py, workers.py (clients and nodes), services.py: facts per minute, hour and day
+      -> clusters.py: dead letters by the signature of their error texts
+      -> health.py: findings over the facts
+
+Everything counts in the bucket in which its row ended, except `posted`, which counts in the bucket in which the
+message was posted. So the facts of a bucket are right if the rows given are all those that ended *or* were posted
+in it; of the other buckets that come out, the caller lets go.
+
+Results do not depend on how rows are spread over partitions: counts and sums are of whole numbers, percentiles are
+exact, and no function picks "any" row.
 """

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from itertools import count, groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from websockets.exceptions import InvalidHandshake
@@ -33,10 +33,30 @@ NOT_LET_IN = 4401  # the close code of a broker that wants another key
 _label_of = attrgetter("label")
 
 
+class Listener(Protocol):
+    """A part of the client whose words count for one socket only: it starts anew on each."""
+
+    def connected(self, node: str) -> None:
+        """The broker of that name said hello."""
+
+    def unasked(self, frame: AnyFrame) -> None:
+        """A frame that answers no command."""
+
+    def lost(self) -> None: ...
+
+    def next_url(self) -> str:
+        """Where to try after a failure."""
+
+    def ended(self, reason: WillowError) -> None: ...
+
+
 class Connection:
-    def __init__(self, url: str, *, token: str | None, hold: float | None, batch: bool) -> None:
+    def __init__(
+        self, url: str, *, token: str | None, hold: float | None, batch: bool, listener: Listener | None = None
+    ) -> None:
         self.batch = batch
-        self._url = url
+        self.url = url
+        self._listener = listener
         self._headers = {"Batch": "true"} if batch else {}
         if token is not None:
             self._headers["Authorization"] = f"Token {token}"
@@ -50,8 +70,9 @@ class Connection:
         self._room = asyncio.Event()
         self._room.set()
         self._socket: WebSocket | None = None
-        self._hello: asyncio.Future[str] | None = None
+        self._hello: asyncio.Future[Hello] | None = None
         self._reconnecting: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._ended: WillowError | None = None
 
     # opening and closing
@@ -67,6 +88,13 @@ class Connection:
             self._reconnecting.cancel()
         if self._socket is not None:
             await self._socket.close()
+
+    def move(self, url: str) -> None:
+        """Go on at another broker, as a client that holds nothing."""
+        self.url, self._id = url, None
+        self._flush()
+        if self._socket is not None:
+            self._closing = self._loop.create_task(self._socket.close())
 
     def _end(self, reason: WillowError) -> None:
         """From here on nothing is sent and every command fails."""
@@ -105,6 +133,11 @@ class Connection:
             raise self._ended
         self._send_soon(encode(command))
         await self._room.wait()
+
+    def say(self, command: Command) -> None:
+        """Send a command that has a meaning on this socket only; while there is none, it is dropped."""
+        if self._socket is not None and self._ended is None:
+            self._send_soon(encode(command))
 
     def _send_soon(self, encoded: bytes) -> None:
         self._unsent.append(encoded)
@@ -151,14 +184,17 @@ class Connection:
         for frame in frames:
             if isinstance(frame, Hello):
                 self._welcome(frame)
+            elif isinstance(frame, Delivery):
+                if not frame.finished:
+                    self._give_back(frame)
+            elif self._listener is not None and self._socket is not None:
+                self._listener.unasked(frame)
             elif isinstance(frame, Error):
                 self._refused(frame)
-            elif isinstance(frame, Delivery) and not frame.finished:
-                self._give_back(frame)
 
     def _welcome(self, hello: Hello) -> None:
         if self._hello is not None and not self._hello.done():
-            self._hello.set_result(hello.id)
+            self._hello.set_result(hello)
 
     def _refused(self, frame: Error) -> None:
         if self._hello is not None and not self._hello.done():
@@ -191,24 +227,30 @@ class Connection:
         )
         socket.closed.add_done_callback(lambda closed: self._lost(socket, closed.result()))
         try:
-            self._id = await hello
+            said = await hello
         except BaseException:
             socket.abort()
             raise
+        self._id = said.id
         self._hello = None
         self._socket = socket
         self._flush()
+        if self._listener is not None:
+            self._listener.connected(said.node)
 
     def _url_with_identity(self) -> str:
         wishes = {"id": self._id, "hold": self._hold}
         query = urlencode({name: wish for name, wish in wishes.items() if wish is not None})
-        return f"{self._url}{'&' if '?' in self._url else '?'}{query}" if query else self._url
+        return f"{self.url}{'&' if '?' in self.url else '?'}{query}" if query else self.url
 
     def _lost(self, socket: WebSocket, close_code: int | None) -> None:
         if self._hello is not None and not self._hello.done():
             self._hello.set_exception(_why_closed(close_code))
         if socket is self._socket and self._ended is None:
             self._socket = None
+            if self._listener is not None:
+                self._unsent.clear()
+                self._listener.lost()
             self._keep_what_can_be_repeated()
             self._reconnecting = self._loop.create_task(self._reconnect())
 
@@ -234,11 +276,18 @@ class Connection:
                 await self._connect()
             except (OSError, TimeoutError, InvalidHandshake, WillowError) as error:
                 if isinstance(error, KeyRefusedError):
-                    self._end(error)
+                    self._give_up(error)
                     return
                 logger.info("Not connected to the broker yet: %s", error)
+                if self._listener is not None:
+                    self.url = self._listener.next_url()
             else:
                 return
+
+    def _give_up(self, reason: WillowError) -> None:
+        self._end(reason)
+        if self._listener is not None:
+            self._listener.ended(reason)
 
 
 class KeyRefusedError(WillowError):

@@ -1,4 +1,6 @@
-"""What a caller must be ready to catch."""
+"""What a caller must be ready to catch, and how the caller's own failures are told to the broker."""
+
+LONGEST_ERROR = 10_000  # characters that the broker keeps of an error
 
 
 class WillowError(Exception):
@@ -19,3 +21,7 @@ class DisconnectedError(WillowError):
 
     def __init__(self, message: str) -> None:
         super().__init__("Unavailable", "connection", message)
+
+
+def told_to_broker(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:LONGEST_ERROR]

@@ -116,12 +116,45 @@ class WorkRequest(Command):
     timeout: float | None = None
 
 
+class CheckConfig(Command):
+    identity: str
+    services: tuple[str, ...]
+    config_type: Literal["JSON"]
+    config_version: str | None = None
+
+
+class Ready(Command):
+    services: tuple[str, ...]
+    heartbeat_interval: float
+    slots: int
+    time: float
+    config_version: str
+
+
+class Ping(Command):
+    time: float
+    config_version: str
+
+
+class Reply(Command, tag="workreply"):
+    work_request_identifier: str
+    body: JsonBody
+    time: float
+    config_version: str
+
+
+class NeedBroker(Command):
+    identity: str
+    services: tuple[str, ...]
+
+
 class Frame(Struct, gc=False, frozen=True, tag=str.lower, tag_field="type"):
     """What the broker sends."""
 
 
 class Hello(Frame, frozen=True):
     id: str
+    node: str = ""
     label: None = None
 
 
@@ -210,7 +243,55 @@ class WorkReply(Frame, frozen=True):
     body: JsonBody
 
 
-AnyFrame: TypeAlias = Hello | Notice | Delivery | NoMessage | Error | Queue | Subscribed | Registration | WorkReply
+class Config(Frame, frozen=True):
+    """`config` is None if the worker has this version already."""
+
+    config_version: str
+    config: str | None
+    label: None = None
+
+
+class ReadyOk(Frame, frozen=True):
+    label: None = None
+
+
+class ServerPing(Frame, frozen=True, tag="ping"):
+    label: None = None
+
+
+class Pong(Frame, frozen=True):
+    label: None = None
+
+
+class Assignment(Frame, frozen=True, tag="workrequest"):
+    """A request that this client, as a worker, is given."""
+
+    work_request_identifier: str
+    service: str
+    body: JsonBody
+    label: None = None
+
+
+class ChangeBroker(Frame, frozen=True):
+    node: str
+    url: str
+    label: None = None
+
+
+class DisconnectError(Frame, frozen=True):
+    code: int
+    message: str
+    label: None = None
+
+
+class ForceNegotiate(Frame, frozen=True):
+    label: None = None
+
+
+AnyFrame: TypeAlias = (
+    Hello | Notice | Delivery | NoMessage | Error | Queue | Subscribed | Registration | WorkReply
+    | Config | ReadyOk | ServerPing | Pong | Assignment | ChangeBroker | DisconnectError | ForceNegotiate
+)  # fmt: skip
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyFrame | list[AnyFrame]] = msgspec.json.Decoder(AnyFrame | list[AnyFrame])

@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
+from willow_client.body import WithBody
 from willow_client.connection import Connection
-from willow_client.frames import Delivery, Fail, Finish, Keepalive, Persistence, from_json_body, to_json_body
+from willow_client.frames import Delivery, Fail, Finish, Keepalive, Persistence, to_json_body
 
 # The client does not know the timeout of the queue, which is 300 seconds unless somebody set it lower.
 DEFAULT_KEEPALIVE_SECONDS = 20.0
@@ -17,18 +18,18 @@ class Receipt(Struct, frozen=True, gc=False):
     index: int
 
 
-class Message:
+class Message(WithBody):
     """A message that this client holds until it calls `finish` or `fail`. A popped one has ended already."""
 
     __slots__ = (
-        "_body", "_connection", "_work_timeout",
+        "_connection", "_work_timeout",
         "attempt", "index", "priority", "queue", "sequence", "shard", "tags",
     )  # fmt: skip
 
     def __init__(self, connection: Connection, delivery: Delivery, work_timeout: float | None) -> None:
+        super().__init__(delivery.body)
         self._connection = connection
         self._work_timeout = work_timeout
-        self._body = delivery.body
         self.queue = delivery.queue
         self.tags = delivery.tags
         self.shard = delivery.shard
@@ -36,14 +37,6 @@ class Message:
         self.index = delivery.index
         self.attempt = delivery.attempt
         self.priority = delivery.priority
-
-    @property
-    def body(self) -> bytes:
-        return from_json_body(self._body)
-
-    @property
-    def text(self) -> str:
-        return self._body if isinstance(self._body, str) else bytes(self._body).decode()
 
     @property
     def keepalive_seconds(self) -> float:

@@ -5,12 +5,10 @@ import logging
 from types import TracebackType
 from typing import Self
 
-from willow_client.errors import WillowError
+from willow_client.errors import WillowError, told_to_broker
 from willow_client.message import Message
 
 logger = logging.getLogger("willow_client")
-
-LONGEST_ERROR = 10_000  # characters that the broker keeps of an error
 
 
 class Working:
@@ -56,6 +54,6 @@ class Working:
     async def _fail(self, error: BaseException) -> None:
         """Report the failure; the exception that caused it matters more than one on the way to the broker."""
         try:
-            await self.message.fail(f"{type(error).__name__}: {error}"[:LONGEST_ERROR])
+            await self.message.fail(told_to_broker(error))
         except WillowError as refusal:
             logger.warning("A failed message could not be given back: %s", refusal)

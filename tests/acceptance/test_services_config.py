@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from defusedxml.ElementTree import fromstring
@@ -10,7 +9,7 @@ from defusedxml.ElementTree import fromstring
 from tests.brokers.client import Client
 from tests.brokers.cluster import Cluster
 from tests.brokers.fixtures import Connect, StartCluster
-from tests.brokers.workers import Worker, working
+from tests.brokers.workers import Worker, configure, working
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +21,6 @@ def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
 @pytest.fixture
 async def client(cluster: Cluster, connect: Connect) -> Client:
     return await connect(cluster.node)
-
-
-def configure(cluster: Cluster, service: str, config: dict[str, Any], heartbeat_interval: float = 5) -> None:
-    """As the admin does it, but for the hint."""
-    cluster.query(
-        "INSERT INTO delivery_serviceconfig AS known (name, config, heartbeat_interval, version) VALUES (%s, %s, %s, 1)"
-        " ON CONFLICT (name) DO UPDATE SET config = EXCLUDED.config, version = known.version + 1",
-        service,
-        json.dumps(config),
-        heartbeat_interval,
-    )
 
 
 async def test_a_configuration_has_all_that_a_worker_needs(cluster: Cluster, client: Client, service: str) -> None:

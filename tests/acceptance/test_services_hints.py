@@ -29,7 +29,7 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def cluster(start_cluster: StartCluster, redis_url: str) -> Iterator[Cluster]:
     """Its nodes would find things by themselves only long after the tests have given up."""
-    with start_cluster(nodes=2, REDIS_URL=redis_url, WILLOW_POLL_SECONDS="300") as cluster:
+    with start_cluster(nodes=2, reaper=True, REDIS_URL=redis_url, WILLOW_POLL_SECONDS="300") as cluster:
         yield cluster
 
 
@@ -52,6 +52,35 @@ async def test_workers_on_all_nodes_hear_of_a_change_at_once(
     for worker in workers:
         config = await worker.client.expect(None, type="config")
         assert json.loads(config["config"])["services"] == {"hinted": {"size": 4}}
+
+
+async def test_a_request_that_ran_out_of_time_goes_to_the_next_worker_at_once(
+    cluster: Cluster, connect: Connect, service: str
+) -> None:
+    """The reaper finds it, and is no node that could give it to a worker."""
+    asked, serving = cluster.nodes
+    frontend = await connect(asked)
+    slow, heir = await working(await connect(asked), service), await working(await connect(serving), service)
+    label = await begin_request(frontend, service, "question", timeout=0.2)
+    request = await slow.request()
+    await heir.reply(await heir.request(work_request_identifier=request["work_request_identifier"]), "answer")
+    await frontend.expect(label, body="answer")
+
+
+async def test_a_delayed_request_goes_to_a_worker_as_soon_as_it_is_due(
+    cluster: Cluster, connect: Connect, service: str
+) -> None:
+    """Its node is not there to see to it: only the reaper knows of the delay."""
+    frontend = await connect(cluster.node)
+    await frontend.create(f"service:{service}")
+    worker = await working(await connect(cluster.node), service)
+    cluster.query(
+        "INSERT INTO delivery_message (queue_id, sequence, index, priority, state, attempts, posted_at, available_at,"
+        " body, notify) SELECT id, 1, 1, 0, 1, 0, now(), now() + interval '1 second', 'late', 0"
+        " FROM queues_queue WHERE name = %s",
+        f"service:{service}",
+    )
+    await worker.request(body="late")
 
 
 def _change_config(cluster: Cluster, redis_url: str) -> None:

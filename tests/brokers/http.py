@@ -36,7 +36,8 @@ async def call(
     request = Request(f"{node.http_url}{quote(path)}{query}", method=method, headers=headers or {})
     if body is not None:
         request.data = json.dumps(body).encode()
-        request.add_header("Content-Type", "application/json")
+        if not request.has_header("Content-type"):
+            request.add_header("Content-Type", "application/json")
     return await asyncio.to_thread(_answer, request)
 
 

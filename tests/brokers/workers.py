@@ -1,10 +1,12 @@
 """Workers and frontends of services, written from the protocol alone."""
 
+import json
 import time
 from collections.abc import Iterable
 from typing import Any
 
 from tests.brokers.client import Client, Fields
+from tests.brokers.cluster import Cluster
 
 
 class Worker:
@@ -78,3 +80,14 @@ async def begin_request(frontend: Client, service: str, body: str, **fields: Any
     label = frontend.label()
     await frontend.send({"type": "workrequest", "service": service, "body": body, "label": label, **fields})
     return label
+
+
+def configure(cluster: Cluster, service: str, config: dict[str, Any], heartbeat_interval: float = 5) -> None:
+    """As the admin does it, but for the hint."""
+    cluster.query(
+        "INSERT INTO delivery_serviceconfig AS known (name, config, heartbeat_interval, version) VALUES (%s, %s, %s, 1)"
+        " ON CONFLICT (name) DO UPDATE SET config = EXCLUDED.config, version = known.version + 1",
+        service,
+        json.dumps(config),
+        heartbeat_interval,
+    )

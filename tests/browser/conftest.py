@@ -1,7 +1,6 @@
 """A broker, programs that use it, and an operator in front of a real Chromium."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,10 +13,10 @@ from tests.brokers.fixtures import StartCluster, name, queue, start_cluster
 from tests.browser.looking import DESK, Looks
 from tests.browser.programs import Programs, running_programs
 from willow_site.configuration import PROJECT_FOLDER
+from willow_site.launcher.browser import NAMES, find_browser
 
 __all__ = ["name", "queue", "start_cluster"]
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ["--no-sandbox", "--disable-background-networking"]
 OPERATOR = "operator"
 PASSWORD = "correct horse battery staple"
@@ -42,7 +41,7 @@ def broker(start_cluster: StartCluster, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    program = next(filter(None, map(shutil.which, NAMES)), None)
+    program = find_browser()
     assert program, f"These tests need one of {', '.join(NAMES)}: on Debian, apt-get install chromium."
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)

@@ -2,22 +2,17 @@
 
 import asyncio
 import signal
-import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+import willow_client
+from willow_client import Client, DisconnectedError, Message, Receipt, WillowError
+from willow_client.websocket import WebSocket
 
 from tests.brokers import fixtures
 from tests.brokers.cluster import PATIENCE, Cluster
 from tests.brokers.fixtures import StartCluster
-from willow_site.configuration import PROJECT_FOLDER
-
-sys.path.insert(0, str(PROJECT_FOLDER / "sdk"))  # used from the checkout, without installing it
-
-import willow_client
-from willow_client import Client, DisconnectedError, Message, Receipt, WillowError
-from willow_client.websocket import WebSocket
 
 broker, start_cluster, queue, name = fixtures.broker, fixtures.start_cluster, fixtures.queue, fixtures.name
 

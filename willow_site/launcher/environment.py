@@ -15,6 +15,9 @@ from willow_site.launcher.errors import LauncherError
 ENVIRONMENT = PROJECT_FOLDER / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 
+# Packages of which only a file is wanted: they go into a folder of their own, off Python's path.
+INSTALLED_ASIDE = {"requirements-jdbc.txt": "jdbc"}
+
 
 def enter_environment(requirements: Iterable[str], arguments: list[str]) -> None:
     """Make sure that the environment has what the files list, and go on in its Python."""
@@ -66,6 +69,8 @@ def _make_environment() -> None:
 def _install_file(file: str) -> None:
     print(f"Installing the packages of {file} (only when it has changed).", flush=True)
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    if file in INSTALLED_ASIDE:
+        pip += ["--no-deps", "--upgrade", "--target", str(ENVIRONMENT / INSTALLED_ASIDE[file])]
     _run_or_raise([*pip, "-r", str(PROJECT_FOLDER / file)], f"The packages of {file} were not installed")
     for outdated in ENVIRONMENT.glob(f"{file}.*.installed"):
         outdated.unlink()

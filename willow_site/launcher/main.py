@@ -15,6 +15,7 @@ from willow_site.setting_declaration import ConfigurationError
 
 BROKER = ("requirements-broker.txt",)
 DEVELOPMENT = ("requirements-broker.txt", "requirements-dev.txt")
+SPARK = ("requirements-pipeline.txt", "requirements-jdbc.txt")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ COMMANDS = (
     Command("status", "tells what runs where"),
     Command("doctor", "tells what is wrong with this machine or configuration, and the remedy"),
     Command("manage", "runs a Django management command against the same home"),
-    Command("test", "runs the tests with servers of their own; arguments go to pytest", DEVELOPMENT),
+    Command("pipeline", "archives the journal and computes facts from it, on Spark", BROKER + SPARK),
+    Command("test", "runs the tests with servers of their own; arguments go to pytest", DEVELOPMENT + SPARK),
     Command("lint", "checks style, types and the direction of imports", DEVELOPMENT),
     Command("bench", "measures Willow on this machine; arguments go to the benchmarks", DEVELOPMENT),
 )
@@ -58,7 +60,7 @@ def main(arguments: list[str]) -> int:
 
 def _explain(arguments: list[str]) -> int:
     asked = arguments[:1] in ([], ["help"], ["-h"], ["--help"])
-    lines = [f"  ./willow {command.name:8} {command.about}" for command in COMMANDS]
+    lines = [f"  ./willow {command.name:9} {command.about}" for command in COMMANDS]
     if not asked:
         lines.insert(0, f"Willow has no command {arguments[0]}. These are its commands:")
     print("\n".join(lines), file=sys.stdout if asked else sys.stderr)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from willow_site.embedded.postgres import throwaway_postgres
 from willow_site.embedded.valkey import throwaway_valkey
+from willow_site.launcher.browser import arguments_for_pytest
 from willow_site.launcher.foreground import run_in_foreground, without_settings
 
 
 def run(arguments: list[str]) -> int:
+    arguments = arguments_for_pytest(arguments)
     with (
         throwaway_postgres() as database_url,
         throwaway_valkey() as redis_url,

@@ -9,9 +9,10 @@ from delivery.models import Journal
 from delivery.operating.sessions import session_disconnect, session_fail_messages
 from tests.acceptance.operating.conftest import Act
 from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
+from tests.brokers.cluster import PATIENCE, Cluster
 from tests.brokers.fixtures import Connect
 from tests.brokers.operators import OPERATOR, Operators
+from willow_site.processes import wait_until
 
 
 def number_of(client: Client) -> int:
@@ -55,9 +56,6 @@ async def test_a_held_session_ends_at_once(act: Act, connect: Connect, client: C
 
 
 def wait_until_held(session_id: int) -> None:
-    from tests.brokers.cluster import PATIENCE
-    from willow_site.processes import wait_until
-
     assert wait_until(lambda: Session.objects.filter(pk=session_id, held_until__isnull=False).exists(), PATIENCE)
 
 
@@ -70,7 +68,7 @@ async def test_failing_its_messages_frees_the_places_of_its_subscription(
     tally = await act(session_fail_messages, session_id=await act(number_of, client), by=OPERATOR)
     assert tally.done == 1
     [second] = await client.messages(label, 1)  # its one place is free again, though it never finished
-    assert {first["body"], second["body"]} == {"a", "b"} or second["attempt"] == 2
+    assert (second["index"], second["attempt"]) != (first["index"], first["attempt"])
 
     def reasons() -> list[str | None]:
         return list(Journal.objects.filter(queue_id=first["shard"]).values_list("reason", flat=True))

@@ -1,0 +1,40 @@
+-- metrics_queues: how the queues are doing, those with most messages one by one and all others in a last row.
+-- Runs on: message_lease and message_delayed as a whole, which hold nothing else; message_index_once_per_queue once for
+-- each queue that holds messages.
+-- Shape: live messages are not counted but known (see live_counts.sql). At a scrape's pace, with a timeout.
+WITH free AS (
+    SELECT queue_id, sum(cardinality(sequences)) AS sequences FROM delivery_freesequences GROUP BY queue_id
+), claimed AS (
+    SELECT queue_id, count(*) AS messages FROM delivery_message WHERE lease_until IS NOT NULL GROUP BY queue_id
+), delayed AS (
+    SELECT queue_id, count(*) AS messages FROM delivery_message WHERE state = 1 GROUP BY queue_id
+), readers AS (
+    SELECT r.key::bigint AS queue_id, sum(r.value::int) AS sessions
+    FROM clients_node n CROSS JOIN LATERAL jsonb_each_text(n.readers) r
+    WHERE n.heartbeat_at > now() - %(lapse)s * interval '1 second'
+    GROUP BY r.key
+), counted AS (
+    SELECT q.id, q.name, q.tags, q.paused, q.newest_index,
+           q.next_sequence - 1 - coalesce(free.sequences, 0) AS live,
+           coalesce(claimed.messages, 0) AS in_flight, coalesce(delayed.messages, 0) AS delayed,
+           coalesce(readers.sessions, 0) AS consumers
+    FROM queues_queue q
+    LEFT JOIN free ON free.queue_id = q.id
+    LEFT JOIN claimed ON claimed.queue_id = q.id
+    LEFT JOIN delayed ON delayed.queue_id = q.id
+    LEFT JOIN readers ON readers.queue_id = q.id
+), placed AS (
+    SELECT *, least(row_number() OVER (ORDER BY live DESC, id), %(most)s + 1) AS place FROM counted
+)
+SELECT place, min(id) AS shard, min(name) AS name, min(array_to_string(tags, ',')) AS tags, count(*) AS queues,
+       sum(live - in_flight - delayed)::bigint AS ready, sum(delayed)::bigint AS delayed,
+       sum(in_flight)::bigint AS in_flight, sum(newest_index)::bigint AS posted,
+       sum(newest_index - live)::bigint AS ended, sum(consumers)::bigint AS consumers,
+       count(*) FILTER (WHERE paused) AS paused, max(oldest.age) AS oldest_age
+FROM placed
+LEFT JOIN LATERAL (
+    SELECT extract(epoch FROM now() - posted_at)::float8 AS age
+    FROM delivery_message WHERE queue_id = placed.id AND index > 0 ORDER BY index LIMIT 1
+) oldest ON placed.live > 0
+GROUP BY place
+ORDER BY place

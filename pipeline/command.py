@@ -1,0 +1,55 @@
+"""The pipeline's commands, and the way to each. A file is loaded only when it is asked for: Spark takes its time."""
+
+import argparse
+import importlib
+import sys
+
+import psycopg
+
+from pipeline.errors import AlreadyRunningError, PipelineError
+
+# Name, what it does, and the module that has `add_arguments(parser)` and `main(arguments) -> exit code`.
+COMMANDS = (
+    ("run", "archives what is new in the journal and computes the facts that it changes", "pipeline.commands.run"),
+    ("backfill", "archives the days that the journal still has again", "pipeline.commands.backfill"),
+    ("status", "tells how far the archive is and how the last runs ended", "pipeline.commands.status"),
+    ("report", "writes a page with charts about queues, dead letters and health", "pipeline.report.command"),
+    ("replay", "posts archived messages again", "pipeline.replay"),
+)
+FAILED, MISUSED, ALREADY_RUNNING, INTERRUPTED = 1, 2, 3, 130  # exit codes
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command that the arguments begin with, and return its exit code."""
+    chosen = next((command for command in COMMANDS if arguments[:1] == [command[0]]), None)
+    if chosen is None:
+        return _explain(arguments)
+    name, about, path = chosen
+    module = importlib.import_module(path)
+    parser = argparse.ArgumentParser(prog=f"willow pipeline {name}", description=f"{about[0].upper()}{about[1:]}.")
+    module.add_arguments(parser)
+    try:
+        return int(module.main(parser.parse_args(arguments[1:])))
+    except AlreadyRunningError as error:
+        print(error, file=sys.stderr)
+        return ALREADY_RUNNING
+    except PipelineError as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    except psycopg.errors.UndefinedTable:
+        print("The database has no tables for the pipeline. Run `./willow manage migrate`.", file=sys.stderr)
+        return FAILED
+    except psycopg.Error as error:
+        print(f"PostgreSQL refused: {str(error).strip().splitlines()[0]}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _explain(arguments: list[str]) -> int:
+    asked = arguments[:1] in ([], ["help"], ["-h"], ["--help"])
+    lines = [f"  ./willow pipeline {name:9} {about}" for name, about, _ in COMMANDS]
+    if not asked:
+        lines.insert(0, f"The pipeline has no command {arguments[0]}. These are its commands:")
+    print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
+    return 0 if asked else MISUSED

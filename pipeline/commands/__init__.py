@@ -1,0 +1,1 @@
+"""The pipeline's commands, one to a file: `add_arguments(parser)` and `main(arguments) -> exit code`."""

@@ -1,0 +1,95 @@
+"""Facts of days whose rows changed: from the archive, through the transforms, into Parquet and PostgreSQL.
+
+Days are computed again as a whole and replace what was there, so that it does not matter how often that is done, nor
+where it was interrupted: a day is pending until the transaction that merges its facts.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipeline.archive.files import Files
+from pipeline.archive.parts import paths_of_days, present
+from pipeline.archive.staging import read_archived
+from pipeline.database import Connection
+from pipeline.facts.catalogue import FACTS
+from pipeline.facts.sorting import bad_rows, good_rows
+from pipeline.options import Options
+from pipeline.progress import Progress
+from pipeline.reading.journal import conformed
+from pipeline.runs import Run
+from pipeline.schemas import JOURNAL
+from pipeline.writing.merging import drop_staging, merge_days, stage_facts
+from pipeline.writing.tables import Table
+
+DAYS_AT_ONCE = 8
+
+
+def compute_pending(
+    spark: SparkSession, connection: Connection, options: Options, run: Run, progress: Progress
+) -> None:
+    days = [day for (day,) in connection.execute("SELECT day FROM willow_pending_days ORDER BY 1").fetchall()]
+    done = 0
+    for some in _groups(days):
+        run.facts += compute_days(spark, connection, options, some, run.faults)
+        run.days.update(some)
+        done += len(some)
+        progress.step("Facts", done, len(days))
+
+
+def compute_days(
+    spark: SparkSession, connection: Connection, options: Options, days: Sequence[date], faults: dict[str, int]
+) -> int:
+    """Compute all facts of the days, replace them everywhere, and return how many rows they are."""
+    files = Files(spark, options.archive)
+    archived = rows_of_days(spark, connection, files, days)
+    for fault in bad_rows(archived).collect():
+        faults[fault["fault"]] = faults.get(fault["fault"], 0) + fault["count"]
+    rows = good_rows(archived)
+    for table, transform in FACTS:
+        facts = _of_days(conformed(transform(rows), table.schema, f"The facts for {table.name}"), table, days).persist()
+        try:
+            _write_parquet(files, table, facts, days)
+            stage_facts(connection, options, table, facts)
+        finally:
+            facts.unpersist()
+    with connection.transaction():
+        written = sum(merge_days(connection, table, days) for table, _ in FACTS)
+        connection.execute("DELETE FROM willow_pending_days WHERE day = ANY (%s)", [list(days)])
+    for table, _ in FACTS:
+        drop_staging(connection, table)
+    return written
+
+
+def rows_of_days(spark: SparkSession, connection: Connection, files: Files, days: Sequence[date]) -> DataFrame:
+    """All archived rows that ended on one of the days, or were posted on one."""
+    urls = present(files, paths_of_days(connection, days))
+    if not urls:
+        return spark.createDataFrame([], JOURNAL)
+    ended, posted = F.to_date("ended_at"), F.to_date("posted_at")
+    return read_archived(spark, urls).where(ended.isin(*days) | posted.isin(*days))
+
+
+def _of_days(facts: DataFrame, table: Table, days: Sequence[date]) -> DataFrame:
+    """Rows posted on these days may have ended on others, and the other way round: those days are not whole."""
+    return facts.where(_day_of(table).isin(*days))
+
+
+def _day_of(table: Table) -> Column:
+    return F.col("day") if "day" in table.columns else F.to_date("bucket")
+
+
+def _write_parquet(files: Files, table: Table, facts: DataFrame, days: Sequence[date]) -> None:
+    folder = f"facts/{table.name.removeprefix('willow_')}"
+    for day in days:
+        files.delete(f"{folder}/day={day}")
+    facts.withColumn("day", _day_of(table)).coalesce(1).write.mode("append").partitionBy("day").parquet(
+        files.url(folder)
+    )
+
+
+def _groups(days: Sequence[date]) -> Iterator[Sequence[date]]:
+    for start in range(0, len(days), DAYS_AT_ONCE):
+        yield days[start : start + DAYS_AT_ONCE]

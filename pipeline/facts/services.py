@@ -1,0 +1,33 @@
+"""Requests to services and how long their answers took. A service's queue is its name behind a prefix."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipeline.facts.buckets import in_buckets
+from pipeline.facts.conforming import conforming
+from pipeline.facts.counting import count_where, is_outcome
+from pipeline.facts.percentiles import duration_facts
+from pipeline.schemas import SERVICE_FACTS
+
+# As in delivery/serving/names.py, which is Django's and stays behind; a test compares the two.
+QUEUE_PREFIX = "service:"
+DEAD_LETTERS = ".dead"
+
+KEYS = ["grain", "bucket", "service"]
+
+
+def service_facts(good_rows: DataFrame) -> DataFrame:
+    """The latency is from the request to its answer, over all attempts."""
+    requests = (
+        good_rows.where("ends_life")
+        .where(F.startswith("queue_name", F.lit(QUEUE_PREFIX)) & ~F.endswith("queue_name", F.lit(DEAD_LETTERS)))
+        .withColumn("service", F.substring("queue_name", F.lit(len(QUEUE_PREFIX) + 1), F.length("queue_name")))
+        .withColumn("latency", F.when(is_outcome("finished"), F.col("age")))
+    )
+    ended = in_buckets(requests, "ended_at")
+    counts = ended.groupBy(*KEYS).agg(
+        F.count("*").alias("requests"),
+        count_where(is_outcome("finished")).alias("answered"),
+        count_where(~is_outcome("finished")).alias("failed"),
+    )
+    return conforming(counts.join(duration_facts(ended, KEYS, ["latency"]), KEYS, "left"), SERVICE_FACTS)

@@ -1,0 +1,31 @@
+"""What clients did, and what ended through each node, per minute, hour and day."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from pipeline.facts.buckets import in_buckets
+from pipeline.facts.conforming import conforming
+from pipeline.facts.counting import count_where, is_failed_attempt, is_outcome
+from pipeline.facts.percentiles import duration_facts
+from pipeline.schemas import CLIENT_FACTS, NODE_FACTS
+
+
+def client_facts(good_rows: DataFrame) -> DataFrame:
+    """Of attempts only: what nobody held was nobody's work. Clients without a name are one, under an empty name."""
+    attempts = good_rows.where(is_outcome("finished") | is_outcome("popped") | is_failed_attempt())
+    return _work_facts(attempts, "client", CLIENT_FACTS)
+
+
+def node_facts(good_rows: DataFrame) -> DataFrame:
+    return _work_facts(good_rows, "node", NODE_FACTS)
+
+
+def _work_facts(rows: DataFrame, who: str, schema: StructType) -> DataFrame:
+    keys: Sequence[str] = ["grain", "bucket", who]
+    ended = in_buckets(rows.fillna("", [who]), "ended_at")
+    counts = ended.groupBy(*keys).agg(
+        count_where(is_outcome("finished")).alias("finished"), count_where(is_failed_attempt()).alias("failed")
+    )
+    return conforming(counts.join(duration_facts(ended, keys, ["work"]), list(keys), "left"), schema)

@@ -1,0 +1,75 @@
+"""The record of runs in PostgreSQL, for the console and for `./willow pipeline status`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+
+import psycopg
+
+from pipeline.database import Connection, value
+from pipeline.errors import PipelineError
+
+RUNS_KEPT = 1000
+
+END = """
+    UPDATE willow_pipeline_runs
+    SET state = %s, tx_from = %s, tx_to = %s, rows = %s, facts = %s, days = %s, error = %s, ended_at = now()
+    WHERE id = %s
+"""
+
+
+@dataclass
+class Run:
+    """What a run has done so far."""
+
+    tx_from: int | None = None
+    tx_to: int | None = None
+    rows: int = 0
+    facts: int = 0
+    days: set[date] = field(default_factory=set)
+    verified: list[date] = field(default_factory=list)
+    compacted: list[date] = field(default_factory=list)
+    findings: int = 0
+    faults: dict[str, int] = field(default_factory=dict)  # rows that were odd, by what was odd about them
+
+
+@contextmanager
+def recorded(connection: Connection, command: str) -> Iterator[Run]:
+    """Write down that a run is under way, and how it ended."""
+    _forget_killed(connection)
+    number = value(
+        connection,
+        "INSERT INTO willow_pipeline_runs (command, state) VALUES (%s, 'running') RETURNING id",
+        command,
+    )
+    run = Run()
+    try:
+        yield run
+    except Exception as error:
+        _try_to_end(connection, number, run, "failed", _sentence(error))
+        raise
+    _try_to_end(connection, number, run, "done", "")
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, PipelineError) else f"{type(error).__name__}: {error}"[:2000]
+
+
+def _try_to_end(connection: Connection, number: int, run: Run, state: str, error: str) -> None:
+    try:
+        connection.execute(END, [state, run.tx_from, run.tx_to, run.rows, run.facts, sorted(run.days), error, number])
+    except psycopg.OperationalError:
+        if state == "done":
+            raise  # otherwise the failure that was first says more
+
+
+def _forget_killed(connection: Connection) -> None:
+    """One run at a time: whatever else says that it is running was killed. Old runs are of no interest."""
+    connection.execute(
+        "UPDATE willow_pipeline_runs SET state = 'failed', ended_at = now(), error = 'It was killed.'"
+        " WHERE state = 'running'"
+    )
+    connection.execute(
+        "DELETE FROM willow_pipeline_runs WHERE id <= (SELECT max(id) FROM willow_pipeline_runs) - %s", [RUNS_KEPT]
+    )

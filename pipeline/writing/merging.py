@@ -1,0 +1,79 @@
+"""Staging tables and the merge that replaces days of facts."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from psycopg import sql
+from pyspark.sql import DataFrame
+
+from pipeline.database import Connection, jdbc_options
+from pipeline.options import Options
+from pipeline.writing.tables import JSON_COLUMNS, Table
+
+
+def stage_facts(connection: Connection, options: Options, table: Table, facts: DataFrame) -> None:
+    """Write facts into a fresh UNLOGGED table: what is there only until the merge needs no write-ahead log."""
+    columns = sql.SQL(", ").join(
+        sql.SQL("{0}::text AS {0}" if column in JSON_COLUMNS else "{0}").format(sql.Identifier(column))
+        for column in table.columns
+    )
+    drop_staging(connection, table)
+    connection.execute(
+        sql.SQL("CREATE UNLOGGED TABLE {} AS SELECT {} FROM {} WITH NO DATA").format(
+            sql.Identifier(table.staging), columns, sql.Identifier(table.name)
+        )
+    )
+    writer = facts.select(*table.columns).write.format("jdbc").mode("append")
+    writer.options(**jdbc_options(options.database_url), dbtable=table.staging).save()
+
+
+def merge_days(connection: Connection, table: Table, days: Sequence[date]) -> int:
+    """Replace what the table has of the days by what was staged; rows that stay the same are not written again."""
+    staged = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table.staging))).fetchone()
+    connection.execute(_delete_gone(table), {"days": list(days)})
+    connection.execute(_upsert(table))
+    return int(staged[0]) if staged else 0
+
+
+def replace_all(connection: Connection, table: Table) -> None:
+    """Replace the whole of a small table by what was staged."""
+    with connection.transaction():
+        connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
+        connection.execute(_insert(table))
+    drop_staging(connection, table)
+
+
+def drop_staging(connection: Connection, table: Table) -> None:
+    connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(table.staging)))
+
+
+def _delete_gone(table: Table) -> sql.Composed:
+    same = sql.SQL(" AND ").join(sql.SQL("s.{0} = t.{0}").format(sql.Identifier(column)) for column in table.key)
+    return sql.SQL(
+        "DELETE FROM {} t WHERE {} = ANY (%(days)s::date[]) AND NOT EXISTS (SELECT FROM {} s WHERE {})"
+    ).format(sql.Identifier(table.name), sql.SQL(table.day), sql.Identifier(table.staging), same)
+
+
+def _insert(table: Table) -> sql.Composed:
+    names = [sql.Identifier(column) for column in table.columns]
+    values = [
+        sql.SQL("{}::jsonb" if column in JSON_COLUMNS else "{}").format(sql.Identifier(column))
+        for column in table.columns
+    ]
+    return sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {}").format(
+        sql.Identifier(table.name), sql.SQL(", ").join(names), sql.SQL(", ").join(values), sql.Identifier(table.staging)
+    )
+
+
+def _upsert(table: Table) -> sql.Composed:
+    changing = [sql.Identifier(column) for column in table.columns if column not in table.key]
+    columns = sql.SQL(", ")
+    return _insert(table) + sql.SQL(
+        " ON CONFLICT ({}) DO UPDATE SET ({}) = ROW ({}) WHERE ROW ({}) IS DISTINCT FROM ROW ({})"
+    ).format(
+        columns.join(sql.Identifier(column) for column in table.key),
+        columns.join(changing),
+        columns.join(sql.SQL("excluded.{}").format(name) for name in changing),
+        columns.join(sql.SQL("{}.{}").format(sql.Identifier(table.name), name) for name in changing),
+        columns.join(sql.SQL("excluded.{}").format(name) for name in changing),
+    )

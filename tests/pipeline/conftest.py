@@ -1,0 +1,46 @@
+"""One Spark session for all tests of the pipeline, because starting one takes ten seconds; a journal for each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.options import Options
+from pipeline.session import start_session
+from tests.brokers.databases import Databases
+from tests.brokers.fixtures import StartCluster, _databases, broker, client, connect, queue, start_cluster
+from tests.pipeline.kit import Ledger
+
+__all__ = ["broker", "client", "connect", "queue", "start_cluster"]
+
+# With few rows, Spark's time goes into compiling code for many: let it interpret, and compile no more than it must.
+QUICK = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    options = Options(database_url="", read_url="", archive="", master="local[2]", spark=QUICK)
+    session = start_session(options, tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def databases(start_cluster: StartCluster) -> Databases:
+    """Those that clusters are made on; their template goes with `start_cluster`."""
+    return _databases()
+
+
+@pytest.fixture
+def ledger(databases: Databases, tmp_path: Path) -> Iterator[Ledger]:
+    """A fresh database with an empty journal, and an empty archive."""
+    url = databases.make()
+    yield Ledger(url, tmp_path / "archive")
+    databases.drop(url)

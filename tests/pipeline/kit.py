@@ -1,0 +1,125 @@
+"""What the pipeline's tests work with: a database with a journal to fill, an archive, and runs over both."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+from pyspark.sql import SparkSession
+
+from pipeline.archive.appending import append_settled
+from pipeline.archive.files import Files
+from pipeline.archive.parts import begin_offset, read_offset, roll_forward
+from pipeline.archive.verification import verify_days
+from pipeline.database import connect, fingerprint
+from pipeline.options import Options
+from pipeline.progress import Silent
+from pipeline.run import backfill, run
+from pipeline.runs import Run
+from tests.brokers.databases import query
+
+NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+YESTERDAY = NOON - timedelta(days=1)
+
+INSERT = """
+    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, client,
+                                  node, posted_at, assigned_at, ended_at, size, error, body)
+    VALUES (%(queue_id)s, %(queue_name)s, %(queue_tags)s, %(index)s, %(outcome)s, %(reason)s, %(attempt)s, 0,
+            %(client)s, %(node)s, %(posted_at)s, %(assigned_at)s, %(ended_at)s, %(size)s, %(error)s, %(body)s)
+"""
+TABLES = (
+    "willow_queue_facts",
+    "willow_client_facts",
+    "willow_node_facts",
+    "willow_service_facts",
+    "willow_dead_letter_clusters",
+)
+
+
+def row(index: int, ended_at: datetime = NOON, **changed: Any) -> dict[str, Any]:
+    """A row of the journal: a message that waited a second and was worked on for two."""
+    return {
+        "queue_id": 1,
+        "queue_name": "orders",
+        "queue_tags": ["eu"],
+        "index": index,
+        "outcome": "finished",
+        "reason": None,
+        "attempt": 1,
+        "client": "packer",
+        "node": "node-1",
+        "posted_at": ended_at - timedelta(seconds=3),
+        "assigned_at": ended_at - timedelta(seconds=2),
+        "ended_at": ended_at,
+        "size": 10,
+        "error": None,
+        "body": None,
+        **changed,
+    }
+
+
+class Ledger:
+    """A database with a journal, an archive, and the pipeline between them."""
+
+    def __init__(self, url: str, archive: Path) -> None:
+        self.url = url
+        self.folder = archive
+        self.options = Options(database_url=url, read_url=url, archive=archive.as_uri())
+
+    def query(self, statement: LiteralString, *parameters: Any) -> list[Any]:
+        return query(self.url, statement, *parameters)
+
+    def make_day(self, day: date) -> None:
+        self.query("SELECT willow_journal_make_day(%s)", day)
+
+    def write(self, *rows: dict[str, Any]) -> None:
+        """All rows in one transaction."""
+        with psycopg.connect(self.url) as connection:
+            write_rows(connection, rows)
+
+    def run(self, spark: SparkSession, **how: Any) -> Run:
+        return run(spark, self.options, progress=Silent(), **how)
+
+    def backfill(self, spark: SparkSession, **how: Any) -> Run:
+        return backfill(spark, self.options, progress=Silent(), **how)
+
+    def archive(self, spark: SparkSession) -> int:
+        """Only the archive's part of a run; return the rows."""
+        done: list[int] = []
+        with connect(self.url) as connection:
+            offset = read_offset(connection) or begin_offset(connection, fingerprint(connection), self.options.archive)
+            roll_forward(connection, Files(spark, self.options.archive))
+            append_settled(
+                spark, connection, self.options, first=offset.next_tx, archived=lambda rows, _: done.append(rows)
+            )
+        return sum(done)
+
+    def verify(self, spark: SparkSession) -> tuple[list[date], list[str]]:
+        with connect(self.url) as connection:
+            offset = read_offset(connection)
+            assert offset is not None
+            return verify_days(spark, connection, self.options, offset=offset.next_tx, today=NOON.date())
+
+    def with_options(self, **changed: Any) -> None:
+        self.options = replace(self.options, **changed)
+
+    def archived(self, spark: SparkSession) -> list[tuple[int, str]]:
+        """Index and outcome of every row in the files that count, in order."""
+        paths = [f"{self.options.archive}/{path}" for (path,) in self.query("SELECT path FROM willow_archive_parts")]
+        rows = spark.read.parquet(*paths).select("index", "outcome").collect() if paths else []
+        return sorted((row["index"], row["outcome"]) for row in rows)
+
+    def facts(self) -> dict[str, list[Any]]:
+        """All facts, without the numbers of their rows."""
+        found = {}
+        for table in TABLES:
+            rows = self.query(f"SELECT to_jsonb(t) - 'id' FROM {table} t")
+            found[table] = sorted(map(str, (row for (row,) in rows)))
+        return found
+
+
+def write_rows(connection: psycopg.Connection[Any], rows: Sequence[dict[str, Any]]) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany(INSERT, rows)

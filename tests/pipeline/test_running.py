@@ -1,0 +1,125 @@
+"""Runs from end to end: what is archived and computed, and that neither depends on how often or when."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+import pipeline.run as run_module
+from pipeline import computing
+from pipeline.database import connect, sole_run
+from pipeline.errors import AlreadyRunningError, PipelineError
+from pipeline.facts.catalogue import FACTS
+from pipeline.writing.tables import QUEUE_FACTS
+from tests.pipeline.kit import NOON, YESTERDAY, Ledger, row
+
+FACTS_OF_THE_DAY = (
+    "SELECT posted, finished, popped, failed, work_p50, wait_max, queue_tags FROM willow_queue_facts"
+    " WHERE grain = 'day' AND queue_name = 'orders' AND bucket >= date_trunc('day', now(), 'UTC')"
+)
+
+
+@pytest.fixture
+def only_queue_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests to which one table tells as much as all of them, and which run often."""
+    monkeypatch.setattr(computing, "FACTS", [facts for facts in FACTS if facts[0] is QUEUE_FACTS])
+    monkeypatch.setattr(run_module, "write_findings", lambda *_: 0)
+
+
+def test_rows_become_files_and_facts_and_doing_it_again_changes_nothing(
+    ledger: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.write(row(1), row(2, outcome="retried", reason="failed", error="no paper 7"), row(3, outcome="popped"))
+    with monkeypatch.context() as patched:
+        patched.setattr(computing, "merge_days", dying)
+        with pytest.raises(ConnectionAbortedError):
+            ledger.run(spark)
+    assert ledger.query("SELECT state, error LIKE '%%as if killed%%' FROM willow_pipeline_runs") == [("failed", True)]
+    assert ledger.query(FACTS_OF_THE_DAY) == []
+    ledger.run(spark)
+    assert ledger.archived(spark) == [(1, "finished"), (2, "retried"), (3, "popped")]
+    assert ledger.query(FACTS_OF_THE_DAY) == [(2, 1, 1, 1, 2.0, 1.0, ["eu"])]
+    first = ledger.facts()
+    again = ledger.run(spark, since=NOON.date())
+    assert (again.rows, again.days) == (0, {NOON.date()})
+    assert ledger.facts() == first
+
+
+def dying(*args: object, **kwargs: object) -> None:
+    raise ConnectionAbortedError("as if killed here")
+
+
+def test_a_message_counts_as_posted_on_its_day_though_it_ended_on_a_later_one(
+    ledger: Ledger, spark: SparkSession
+) -> None:
+    ledger.make_day(YESTERDAY.date())
+    ledger.write(row(1, YESTERDAY))
+    ledger.run(spark)
+    ledger.write(row(2, NOON, posted_at=YESTERDAY), row(3, NOON, outcome="dead", reason="failed", error="no"))
+    done = ledger.run(spark)
+    assert done.days == {YESTERDAY.date(), NOON.date()}
+    by_day = ledger.query("SELECT posted, finished, dead FROM willow_queue_facts WHERE grain = 'day' ORDER BY bucket")
+    assert by_day == [(2, 1, 0), (1, 1, 1)]
+    assert ledger.query("SELECT count, signature FROM willow_dead_letter_clusters") == [(1, "no")]
+
+
+@pytest.mark.usefixtures("only_queue_facts")
+def test_an_archive_that_lost_a_file_says_so_and_is_mended_from_the_journal(
+    ledger: Ledger, spark: SparkSession
+) -> None:
+    ledger.write(row(1), row(2))
+    ledger.run(spark)
+    before = ledger.facts()
+    [file] = ledger.folder.glob("journal/day=*/*.parquet")
+    file.unlink()
+    with pytest.raises(PipelineError, match=rf"lacks .*{file.name}.*backfill"):
+        ledger.run(spark, since=NOON.date())
+    ledger.backfill(spark)
+    assert ledger.archived(spark) == [(1, "finished"), (2, "finished")]
+    assert ledger.facts() == before
+
+
+@pytest.mark.usefixtures("only_queue_facts")
+def test_a_restored_database_is_noticed_and_archived_anew(ledger: Ledger, spark: SparkSession) -> None:
+    ledger.write(row(1))
+    ledger.run(spark)
+    ledger.query(
+        "UPDATE willow_pipeline_offset SET database = 'cluster 1 database 2 timeline 3', next_tx = 88888888888"
+    )
+    ledger.query("UPDATE delivery_journal SET tx = '99999999999'")  # as a dump of a busier server has it
+    ledger.write(row(2))
+    with pytest.raises(PipelineError, match=r"another database .*restored.*backfill"):
+        ledger.run(spark)
+    ledger.backfill(spark)
+    assert ledger.archived(spark) == [(1, "finished"), (2, "finished")]
+    ledger.write(row(3))
+    assert ledger.run(spark).rows == 1
+    assert ledger.query("SELECT finished FROM willow_queue_facts WHERE grain = 'day'") == [(3,)]
+
+
+@pytest.mark.usefixtures("only_queue_facts")
+def test_rows_of_an_unknown_outcome_are_archived_and_counted_but_no_facts(ledger: Ledger, spark: SparkSession) -> None:
+    ledger.query("ALTER TABLE delivery_journal DROP CONSTRAINT delivery_journal_outcome_check")
+    ledger.write(row(1, outcome="vanished"), row(2))
+    done = ledger.run(spark)
+    assert done.faults == {"unknown outcome": 1}
+    assert ledger.archived(spark) == [(1, "vanished"), (2, "finished")]
+    assert ledger.query("SELECT posted, finished FROM willow_queue_facts WHERE grain = 'day'") == [(1, 1)]
+
+
+def test_only_one_run_at_a_time(ledger: Ledger, spark: SparkSession) -> None:
+    with connect(ledger.url) as other, sole_run(other), pytest.raises(AlreadyRunningError):
+        ledger.run(spark)
+    assert ledger.query("SELECT count(*) FROM willow_pipeline_runs") == [(0,)]
+
+
+def test_an_archive_elsewhere_is_refused(ledger: Ledger, spark: SparkSession) -> None:
+    ledger.archive(spark)
+    before = ledger.options.archive
+    ledger.with_options(archive="file:///somewhere/else")
+    with pytest.raises(PipelineError, match=rf"The archive is at {before}, but"):
+        ledger.run(spark)
+
+
+def test_a_database_that_cannot_be_reached_is_named(ledger: Ledger, spark: SparkSession) -> None:
+    ledger.with_options(database_url="postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(PipelineError, match=r"cannot be reached: .*refused.*DATABASE_URL"):
+        ledger.run(spark)

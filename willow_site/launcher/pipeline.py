@@ -1,0 +1,33 @@
+"""`./willow pipeline`: the data pipeline against the home, whether or not Willow is up."""
+
+import argparse
+import os
+import sys
+
+from willow_site.configuration import Configuration, load_configuration
+from willow_site.launcher.foreground import run_in_foreground
+from willow_site.launcher.home_option import add_home_option, environ_with_home
+from willow_site.launcher.homes import Home
+from willow_site.launcher.servers import SUPPLIED, Servers
+
+
+def run(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="willow pipeline", add_help=False)
+    add_home_option(parser)
+    options, rest = parser.parse_known_args(arguments)
+    environ = environ_with_home(os.environ, options)
+    configuration = load_configuration(environ, supplied_later=SUPPLIED)
+    home = Home(configuration.home)
+    home.make()
+    servers = Servers(configuration, home, end_with_launcher=False)
+    try:
+        environ |= servers.start() | pipeline_environ(configuration)
+        return run_in_foreground([sys.executable, "-m", "pipeline", *rest], environ)
+    finally:
+        servers.stop()
+
+
+def pipeline_environ(configuration: Configuration) -> dict[str, str]:
+    """The settings that the pipeline reads by itself, as far as they are derived."""
+    archive = configuration.pipeline_archive or str(configuration.home / "archive")
+    return {"WILLOW_PIPELINE_ARCHIVE": archive, "WILLOW_HOME": str(configuration.home)}

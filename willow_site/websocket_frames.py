@@ -1,0 +1,49 @@
+"""The short way between bytes of a socket and messages: whole text frames in, whole messages out.
+
+Nearly everything that travels is one of these. Whatever else comes, Autobahn takes the long way.
+"""
+
+import struct
+
+from websockets.speedups import apply_mask
+
+FINAL_TEXT, FINAL_BINARY = 0x81, 0x82
+MASKED = 0x80
+LENGTH_BITS = 0x7F
+LENGTH_IN_2_BYTES, LENGTH_IN_8_BYTES = 126, 127
+LARGEST_IN_2_BYTES = 0xFFFF
+MASK_BYTES = 4
+SMALLEST_HEADER = 2 + MASK_BYTES
+
+
+def whole_text(data: bytes, begin: int) -> tuple[str, int] | None:
+    """The text of the frame that begins there, and where the next frame begins.
+
+    None if it is no masked final text frame, if it is not all there, if it has 64 KiB or more, or is no UTF-8.
+    """
+    available = len(data)
+    if available - begin < SMALLEST_HEADER or data[begin] != FINAL_TEXT or not data[begin + 1] & MASKED:
+        return None
+    length, mask_begins = data[begin + 1] & LENGTH_BITS, begin + 2
+    if length == LENGTH_IN_8_BYTES:
+        return None
+    if length == LENGTH_IN_2_BYTES:
+        length, mask_begins = int.from_bytes(data[mask_begins : mask_begins + 2]), mask_begins + 2
+    text_begins = mask_begins + MASK_BYTES
+    end = text_begins + length
+    if end > available:
+        return None
+    try:
+        return apply_mask(data[text_begins:end], data[mask_begins:text_begins]).decode(), end
+    except UnicodeDecodeError:
+        return None
+
+
+def message_frame(payload: bytes, *, binary: bool) -> bytes:
+    """A message of the server as one frame."""
+    length, first = len(payload), FINAL_BINARY if binary else FINAL_TEXT
+    if length < LENGTH_IN_2_BYTES:
+        return bytes((first, length)) + payload
+    if length <= LARGEST_IN_2_BYTES:
+        return struct.pack("!BBH", first, LENGTH_IN_2_BYTES, length) + payload
+    return struct.pack("!BBQ", first, LENGTH_IN_8_BYTES, length) + payload
