@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 HEIGHT = WIDTH = 100.0  # of the drawing, in units that are stretched
-STEPS = (1, 2, 2.5, 5, 10)  # by which an axis may be divided, times a power of ten
+STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)  # by which an axis may be divided, times a power of ten
 X_LABELS = 4
 
 Values = Sequence[float | None]

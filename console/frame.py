@@ -48,7 +48,7 @@ def screen(may: May, *, live: Part | None = None) -> Callable[[View], View]:
             # Looked up now: the theme puts its own site in the place of Django's while the apps are loaded.
             return admin.site.admin_view(guarded)(request, *args, **kwargs)
 
-        entered.live = live  # type: ignore[attr-defined]
+        entered.live, entered.may = live, may  # type: ignore[attr-defined]
         return entered
 
     return decorate

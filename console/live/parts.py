@@ -12,6 +12,8 @@ from django.http import Http404, QueryDict
 from django.template.loader import render_to_string
 from django.urls import resolve
 
+from console.permissions import May
+
 EVERY_SECONDS = 2.0
 
 
@@ -33,17 +35,17 @@ class Watched:
     may: frozenset[str]
 
     def part(self) -> Part:
-        return _resolved(self.address)[0]
+        return self._resolved()[0]
 
     def draw(self) -> str:
-        part, named = _resolved(self.address)
+        part, named = self._resolved()
         given = QueryDict(urlsplit(self.address).query)
         return part.draw(given, named, dict.fromkeys(self.may, True))
 
-
-def _resolved(address: str) -> tuple[Part, dict[str, Any]]:
-    match = resolve(urlsplit(address).path)
-    part = getattr(match.func, "live", None)
-    if not isinstance(part, Part):
-        raise Http404(f"Nothing on {address} changes by itself.")
-    return part, match.kwargs
+    def _resolved(self) -> tuple[Part, dict[str, Any]]:
+        """What the address leads to, if it changes by itself and this person may see it."""
+        match = resolve(urlsplit(self.address).path)
+        part, may = getattr(match.func, "live", None), getattr(match.func, "may", None)
+        if not isinstance(part, Part) or not isinstance(may, May) or may.name.lower() not in self.may:
+            raise Http404(f"There is nothing to watch on {self.address}.")
+        return part, match.kwargs

@@ -59,7 +59,7 @@ class Business:
             await client.create("orders", tags=[region], retry_delay=0.2)
         await client.post_all("imports", [json.dumps({"file": f"prices-{n}.csv"}) for n in range(57)])
         await client.post_all("reports", [json.dumps({"month": n}) for n in range(1, 13)], delay=3600)
-        await client.post_all("invoices", ["{}"] * 400)
+        await client.post_all("invoices", ["{}"] * 40)
 
     async def _connect(self) -> Client:
         return await self._connections.enter_async_context(connected(self._url))

@@ -12,6 +12,7 @@ from django.test import Client as Browser
 
 from console.live import consumer
 from console.live.feeds import feeds
+from console.permissions import May
 from console.screens import nodes
 from willow_site.asgi import application
 
@@ -81,6 +82,14 @@ async def test_what_does_not_change_cannot_be_watched(address: str) -> None:
     socket = socket_of(await logged_in())
     await socket.connect()
     await socket.send_to(text_data=json.dumps({"watch": address}))
+    assert await close_code(socket) == consumer.BAD_REQUEST
+
+
+async def test_what_one_may_not_see_cannot_be_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes.nodes, "may", May.SEE_AUDIT)
+    socket = socket_of(await logged_in())
+    await socket.connect()
+    await socket.send_to(text_data=json.dumps({"watch": "/console/nodes/"}))
     assert await close_code(socket) == consumer.BAD_REQUEST
 
 

@@ -27,7 +27,7 @@ def test_shares_and_sizes() -> None:
     assert (percent(0.123), size(1_234_567), size(12)) == ("12.3 %", "1.23 MB", "12 B")
 
 
-@pytest.mark.parametrize(("highest", "top"), [(0, 1), (0.3, 0.5), (7, 10), (10, 10), (11, 20), (230, 250), (999, 1000)])
+@pytest.mark.parametrize(("highest", "top"), [(0, 1), (0.27, 0.3), (7, 8), (10, 10), (11, 15), (230, 250), (999, 1000)])
 def test_an_axis_ends_at_a_number_that_people_like(highest: float, top: float) -> None:
     assert nice_top(highest) == pytest.approx(top)
 
