@@ -23,7 +23,11 @@ def connect(url: str) -> Connection:
     """A connection whose statements are bounded; each statement is a transaction of its own unless said otherwise."""
     try:
         connection = psycopg.connect(
-            url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="willow pipeline"
+            url,
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
+            application_name="willow pipeline",
+            prepare_threshold=None,  # a plan for any day would look into all days
         )
     except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -31,8 +35,12 @@ def connect(url: str) -> Connection:
             f"The database cannot be reached: {reason}.", "Check DATABASE_URL and the server."
         ) from None
     connection.execute("SET TIME ZONE 'UTC'")
-    connection.execute(f"SET statement_timeout = '{STATEMENT_SECONDS}s'".encode())
+    bound_statements(connection)
     return connection
+
+
+def bound_statements(connection: Connection) -> None:
+    connection.execute(f"SET statement_timeout = '{STATEMENT_SECONDS}s'".encode())
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pipeline.archive.files import Files
 from pipeline.archive.parts import Offset, begin_offset, mark_pending, read_offset, roll_forward
 from pipeline.archive.verification import journal_days, verify_days
 from pipeline.computing import compute_pending
-from pipeline.database import Connection, connect, fingerprint, horizon, sole_run, value
+from pipeline.database import Connection, bound_statements, connect, fingerprint, horizon, sole_run, value
 from pipeline.errors import PipelineError
 from pipeline.health import write_findings
 from pipeline.options import Options
@@ -109,6 +109,7 @@ def _settle(connection: Connection, days: list[date], progress: Progress) -> Non
     for number, day in enumerate(days, start=1):
         value(connection, "SELECT willow_journal_settle_restored(%s)", day)
         progress.step("Settling restored days", number, len(days))
+    bound_statements(connection)
 
 
 def _append(

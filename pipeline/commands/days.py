@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 
 from pipeline.commands.day_argument import day
+from pipeline.errors import PipelineError
 from pipeline.options import options_from
 from pipeline.progress import Progress
 from pipeline.runs import Run
@@ -22,6 +23,8 @@ def add_day_arguments(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def run_with_spark(work: Work, arguments: argparse.Namespace) -> int:
+    if arguments.since and arguments.until and arguments.since > arguments.until:
+        raise PipelineError(f"--since {arguments.since} is after --until {arguments.until}.")
     options = options_from(os.environ, master=arguments.master)
     progress = Progress()
     if options.is_local:

@@ -2,13 +2,15 @@
 
 Of n values in order, numbered from 0, the percentile p lies at the position p (n - 1) / 100. Between two values it
 is interpolated in a straight line, and rounded to the microsecond, half up. All of this is done in whole numbers,
-so no order of additions can change a digit. Ranks come from sorting, which Spark does on disk if it must: memory
-does not grow with the number of values, as it does with Spark's own `percentile`.
+so no order of additions can change a digit.
+
+The values of a group are gathered into an array, sorted and picked from. Spark's own `percentile` counts them in a
+table of objects instead, which took twice as long, and ranks by a window six times as long.
 """
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.schemas import PERCENTILES
@@ -21,44 +23,37 @@ def seconds(microseconds: Column) -> Column:
     return microseconds / F.lit(MICROSECONDS)
 
 
-def duration_facts(rows: DataFrame, keys: Sequence[str], measures: Sequence[str]) -> DataFrame:
-    """For each of the keys and each measure m: m_p50, m_p90, m_p95, m_p99, m_max, in seconds.
+def facts_by(rows: DataFrame, keys: Sequence[str], counts: Sequence[Column], measures: Sequence[str]) -> DataFrame:
+    """For each of the keys the counts (any aggregates), and for each measure m: m_p50, m_p90, m_p95, m_p99, m_max.
 
-    Measures are columns of whole microseconds; nulls are left out, and keys that have nothing else do not come back.
+    Measures are columns of whole microseconds, facts are seconds. Nulls are left out; without any value the facts
+    are null. Rows are brought together first, so that values are gathered once, not once on either side.
     """
-    named = F.array(*(F.struct(F.lit(place).alias("m"), F.col(name).alias("v")) for place, name in enumerate(measures)))
-    values = rows.select(*keys, F.inline(named).alias("measure", "value")).where(F.col("value").isNotNull())
-    each_measure = _percentiles(values, [*keys, "measure"])
-    wide = [
-        F.max(F.when(F.col("measure") == place, F.col(name))).alias(f"{measure}_{name}")
-        for place, measure in enumerate(measures)
-        for name in (*PERCENTS, "max")
-    ]
-    return each_measure.groupBy(*keys).agg(*wide)
-
-
-def _percentiles(values: DataFrame, keys: Sequence[str]) -> DataFrame:
-    alike = Window.partitionBy(*keys)
-    ranked = values.withColumns(
-        {
-            "rank": F.row_number().over(alike.orderBy("value")) - 1,
-            "steps": F.count("*").over(alike) - 1,  # from the least value to the greatest
-        }
+    gathered = (
+        rows.repartition(*keys)
+        .groupBy(*keys)
+        .agg(*counts, *(F.collect_list(measure).alias(measure) for measure in measures))
+        .withColumns({measure: F.sort_array(measure) for measure in measures})
     )
-    return ranked.groupBy(*keys).agg(
-        *(seconds(_interpolated(percent)).alias(name) for name, percent in PERCENTS.items()),
-        seconds(F.max("value")).alias("max"),
-    )
+    durations = {
+        f"{measure}_{name}": seconds(value) for measure in measures for name, value in _picked(F.col(measure)).items()
+    }
+    return gathered.withColumns(durations).drop(*measures)
 
 
-def _interpolated(percent: int) -> Column:
-    """An aggregate: the values at the two ranks beside the position, each weighted by how near it is."""
-    lower = _whole(F.lit(percent) * F.col("steps"), 100)
-    beyond = F.lit(percent) * F.col("steps") % 100  # hundredths of the way from the lower rank to the upper
-    below = F.max(F.when(F.col("rank") == lower, F.col("value") * (100 - beyond)))
-    above = F.max(F.when(F.col("rank") == lower + 1, F.col("value") * beyond))
-    hundredfold = below + F.coalesce(above, F.lit(0))
-    return _whole(hundredfold + 50, 100)
+def _picked(ascending: Column) -> dict[str, Column]:
+    steps = F.size(ascending).cast("bigint") - 1  # from the least value to the greatest
+    percentiles = {name: _interpolated(ascending, steps, percent) for name, percent in PERCENTS.items()}
+    return {**percentiles, "max": F.get(ascending, steps.cast("int"))}
+
+
+def _interpolated(ascending: Column, steps: Column, percent: int) -> Column:
+    """The values on either side of the position, each weighted by how near it is."""
+    lower = _whole(steps * percent, 100).cast("int")
+    beyond = steps * percent % 100  # hundredths of the way from the lower value to the upper
+    below = F.get(ascending, lower) * (100 - beyond)
+    above = F.coalesce(F.get(ascending, lower + 1), F.lit(0)) * beyond
+    return _whole(below + above + 50, 100)
 
 
 def _whole(dividend: Column, divisor: int) -> Column:

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from pipeline.facts.buckets import in_buckets
 from pipeline.facts.conforming import conforming
 from pipeline.facts.counting import count_where, is_outcome
-from pipeline.facts.percentiles import duration_facts
+from pipeline.facts.percentiles import facts_by
 from pipeline.schemas import SERVICE_FACTS
 
 # As in delivery/serving/names.py, which is Django's and stays behind; a test compares the two.
@@ -21,13 +21,16 @@ def service_facts(good_rows: DataFrame) -> DataFrame:
     requests = (
         good_rows.where("ends_life")
         .where(F.startswith("queue_name", F.lit(QUEUE_PREFIX)) & ~F.endswith("queue_name", F.lit(DEAD_LETTERS)))
-        .withColumn("service", F.substring("queue_name", F.lit(len(QUEUE_PREFIX) + 1), F.length("queue_name")))
-        .withColumn("latency", F.when(is_outcome("finished"), F.col("age")))
+        .select(
+            F.substring("queue_name", F.lit(len(QUEUE_PREFIX) + 1), F.length("queue_name")).alias("service"),
+            F.when(is_outcome("finished"), F.col("age")).alias("latency"),
+            "outcome",
+            "ended_at",
+        )
     )
-    ended = in_buckets(requests, "ended_at")
-    counts = ended.groupBy(*KEYS).agg(
+    counts = [
         F.count("*").alias("requests"),
         count_where(is_outcome("finished")).alias("answered"),
         count_where(~is_outcome("finished")).alias("failed"),
-    )
-    return conforming(counts.join(duration_facts(ended, KEYS, ["latency"]), KEYS, "left"), SERVICE_FACTS)
+    ]
+    return conforming(facts_by(in_buckets(requests, "ended_at"), KEYS, counts, ["latency"]), SERVICE_FACTS)

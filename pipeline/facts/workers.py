@@ -1,14 +1,13 @@
 """What clients did, and what ended through each node, per minute, hour and day."""
 
-from collections.abc import Sequence
-
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from pipeline.facts.buckets import in_buckets
 from pipeline.facts.conforming import conforming
 from pipeline.facts.counting import count_where, is_failed_attempt, is_outcome
-from pipeline.facts.percentiles import duration_facts
+from pipeline.facts.percentiles import facts_by
 from pipeline.schemas import CLIENT_FACTS, NODE_FACTS
 
 
@@ -23,9 +22,9 @@ def node_facts(good_rows: DataFrame) -> DataFrame:
 
 
 def _work_facts(rows: DataFrame, who: str, schema: StructType) -> DataFrame:
-    keys: Sequence[str] = ["grain", "bucket", who]
-    ended = in_buckets(rows.fillna("", [who]), "ended_at")
-    counts = ended.groupBy(*keys).agg(
-        count_where(is_outcome("finished")).alias("finished"), count_where(is_failed_attempt()).alias("failed")
-    )
-    return conforming(counts.join(duration_facts(ended, keys, ["work"]), list(keys), "left"), schema)
+    needed = rows.select(F.coalesce(who, F.lit("")).alias(who), "outcome", "reason", "work", "ended_at")
+    counts = [
+        count_where(is_outcome("finished")).alias("finished"),
+        count_where(is_failed_attempt()).alias("failed"),
+    ]
+    return conforming(facts_by(in_buckets(needed, "ended_at"), ["grain", "bucket", who], counts, ["work"]), schema)

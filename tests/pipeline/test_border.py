@@ -95,6 +95,8 @@ def pipeline(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str
         ((), {}, 0, "./willow pipeline backfill"),
         (("dance",), {}, 2, "The pipeline has no command dance."),
         (("status", "--since", "x"), {}, 2, "unrecognized arguments"),
+        (("run", "--since", "2026-01-02", "--until", "2026-01-01"), {}, 1, "--since 2026-01-02 is after --until"),
+        (("run", "--since", "soon"), {}, 2, "'soon' is not a day such as"),
         (("status",), {"WILLOW_PIPELINE_ARCHIVE": ""}, 1, "WILLOW_PIPELINE_ARCHIVE is not set"),
         (("status",), {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/x"}, 1, "The database cannot be reached"),
     ],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.facts.percentiles import PERCENTS, duration_facts
+from pipeline.facts.percentiles import PERCENTS, facts_by
 from tests.brokers.databases import query
 
 # A year in microseconds; small values often, for there ranks and rounding go wrong.
@@ -32,7 +32,7 @@ def oracle(values: list[int], percent: int) -> float:
 @given(groups=GROUPS)
 def test_percentiles_are_those_of_the_oracle(spark: SparkSession, groups: list[list[int]]) -> None:
     rows = [(number, value) for number, values in enumerate(groups) for value in values]
-    found = duration_facts(spark.createDataFrame(rows, "key int, wait bigint"), ["key"], ["wait"]).collect()
+    found = facts_by(spark.createDataFrame(rows, "key int, wait bigint"), ["key"], [], ["wait"]).collect()
     assert len(found) == len(groups)
     for fact in found:
         values = groups[fact.key]
@@ -43,7 +43,8 @@ def test_percentiles_are_those_of_the_oracle(spark: SparkSession, groups: list[l
 
 def test_percentiles_are_those_of_sql(spark: SparkSession) -> None:
     values = [(number * 7919) % 100_003 for number in range(997)]
-    (found,) = duration_facts(spark.createDataFrame([(v,) for v in values], "wait bigint"), [], ["wait"]).collect()
+    rows = spark.createDataFrame([(1, value) for value in values], "key int, wait bigint")
+    (found,) = facts_by(rows, ["key"], [], ["wait"]).collect()
     ((in_sql,),) = query(
         os.environ["DATABASE_URL"],
         "SELECT percentile_cont(array[0.5, 0.9, 0.95, 0.99]) WITHIN GROUP (ORDER BY v) FROM unnest(%s::bigint[]) v",
@@ -53,15 +54,17 @@ def test_percentiles_are_those_of_sql(spark: SparkSession) -> None:
 
 
 def test_missing_values_are_left_out_and_measures_kept_apart(spark: SparkSession) -> None:
-    rows = spark.createDataFrame([(1, 10, 500), (1, None, 700), (2, None, None)], "key int, wait bigint, work bigint")
-    (found,) = (
-        duration_facts(rows, ["key"], ["wait", "work"]).select("key", "wait_p50", "work_p50", "work_max").collect()
-    )
-    assert tuple(found) == (1, 0.00001, 0.0006, 0.0007)
+    rows = spark.createDataFrame([(1, 10, 500), (1, None, 700), (2, None, 7)], "key int, wait bigint, work bigint")
+    columns = ("key", "wait_p50", "wait_max", "work_p50", "work_max")
+    found = facts_by(rows, ["key"], [], ["wait", "work"]).select(*columns).orderBy("key").collect()
+    assert [tuple(fact) for fact in found] == [
+        (1, 0.00001, 0.00001, 0.0006, 0.0007),
+        (2, None, None, 0.000007, 0.000007),
+    ]
 
 
 def test_durations_of_centuries_do_not_overflow(spark: SparkSession) -> None:
     centuries = 10**16  # microseconds
     rows = spark.range(3).select(F.lit(1).alias("key"), (F.lit(centuries) + F.col("id") * 7).alias("wait"))
-    (found,) = duration_facts(rows, ["key"], ["wait"]).collect()
+    (found,) = facts_by(rows, ["key"], [], ["wait"]).collect()
     assert found.wait_p50 == (centuries + 7) / 1_000_000
