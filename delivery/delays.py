@@ -33,16 +33,14 @@ class Delays:
     def _come_due(self, queue_id: int) -> None:
         del self._timers[queue_id]
 
-        async def work(connection: AsyncConnection[Any]) -> tuple[int, float | None]:
+        async def work(connection: AsyncConnection[Any]) -> float | None:
             parameters = {"queue_id": [queue_id], "now": None, "limit": MOST_AT_ONCE}
-            due = len(await (await connection.execute(statement("come_due"), parameters)).fetchall())
+            await connection.execute(statement("come_due"), parameters)
             row = await (await connection.execute(statement("next_due"), {"queue_id": queue_id})).fetchone()
-            return due, row[0] if row else None
+            return row[0] if row else None
 
-        def done(result: tuple[int, float | None]) -> None:
-            due, next_seconds = result
-            if due:
-                self._became_ready(queue_id)
+        def done(next_seconds: float | None) -> None:
+            self._became_ready(queue_id)  # perhaps the reaper was quicker; then its hint may be lost
             if next_seconds is not None:
                 self.expect(queue_id, max(0.0, next_seconds))
 

@@ -37,11 +37,20 @@ class Watch:
 
 
 class Directory:
-    """`announce` tells the other nodes of a queue that was just made, and calls back when they know it."""
+    """`announce` tells the other nodes of a queue that was just made, and calls back when they know it.
 
-    def __init__(self, desk: Lane, announce: Callable[[QueueRecord, list[int], Callable[[], None]], None]) -> None:
+    `forgotten` is told of queues that were deleted.
+    """
+
+    def __init__(
+        self,
+        desk: Lane,
+        announce: Callable[[QueueRecord, list[int], Callable[[], None]], None],
+        forgotten: Callable[[int], None],
+    ) -> None:
         self._desk = desk
         self._announce = announce
+        self._forgotten = forgotten
         self._watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
         self._by_id: dict[int, QueueRecord] = {}
         self._by_name: dict[str, dict[tuple[str, ...], QueueRecord]] = {}  # only names that were read whole
@@ -197,6 +206,7 @@ class Directory:
         queue = self._by_id.pop(queue_id, None)
         if queue is not None and self._by_name.get(queue.name, {}).get(queue.tags) == queue:
             del self._by_name[queue.name][queue.tags]
+        self._forgotten(queue_id)
 
     async def forget_deleted(self, connection: AsyncConnection[Any]) -> None:
         """Operators delete queues; a queue that is made anew has another number."""

@@ -41,6 +41,8 @@ class Doubts:
             connection, statement("doubtful_claims"), {"holder": here, "seconds": ON_THE_WAY_SECONDS}
         )
         for session_id in due:
+            if self._since[session_id] > now:  # there is a new doubt since
+                continue
             del self._since[session_id]
             session = self._sessions.get(session_id)
             if session is None:

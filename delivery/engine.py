@@ -68,6 +68,7 @@ class Engine:
             floors=self._floors,
             stock=self.stock,
             moves=self.moves,
+            tell_posters=lambda: self.posts.tell(),
         )
         endings = Endings(
             node_id=node_id,
@@ -129,6 +130,13 @@ class Engine:
         self._copies_under_way -= len(request.copies)
         for copy in request.copies:
             self._posts_under_way[copy.queue.id] -= 1
+            if not self._posts_under_way[copy.queue.id]:
+                del self._posts_under_way[copy.queue.id]
+
+    def forget(self, queue_id: int) -> None:
+        """The queue was deleted."""
+        self.stock.forget(queue_id)
+        self._floors.remove(queue_id)
 
     def end(self, request: Ending | KeepaliveAllRequest) -> None:
         self.turns.submit(request)
@@ -179,6 +187,8 @@ class Engine:
         try:
             inserted = await insert_copies(connection, copies, self._node_id, places)
         except BaseException:
+            for copy in copies:  # perhaps it was stored, and nobody heard of it
+                self.stock.something_came(copy.queue.id)
             self._handover.give_up(places)
             raise
         refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}

@@ -68,8 +68,11 @@ class Handover:
     def keep_places(self, copies: Sequence[Copy], *, flushed: bool) -> dict[Copy, Place]:
         """Places for messages that are about to be stored in queues where nothing is ahead of them."""
         places: dict[Copy, Place] = {}
-        for queue_id in filter(self._waiters.is_waited_for, {copy.queue.id for copy in copies}):
-            arriving = [copy for copy in copies if copy.queue.id == queue_id]
+        by_queue: dict[int, list[Copy]] = defaultdict(list)
+        for copy in copies:
+            if self._waiters.is_waited_for(copy.queue.id):
+                by_queue[copy.queue.id].append(copy)
+        for queue_id, arriving in by_queue.items():
             index_before = self._stock.newest(queue_id)
             if index_before is None or not _go_in_their_order(arriving):
                 continue

@@ -62,6 +62,7 @@ class Lane:
         self._batch_size = batch_size
         self._waiting: deque[Request] = deque()
         self._arrived = asyncio.Event()
+        self._untold: deque[Callable[[], None]] = deque()  # answers of batches that are done
         self._synchronous = True
 
     @property
@@ -75,6 +76,11 @@ class Lane:
             return
         self._waiting.append(request)
         self._arrived.set()
+
+    def tell(self) -> None:
+        """Give the answers that are still to be given, of batches that are done."""
+        while self._untold:
+            self._untold.popleft()()
 
     def probe(self) -> None:
         if self.connected.is_set() and not self._waiting:
@@ -138,7 +144,8 @@ class Lane:
             answers = await run(connection, batch)
             self.meters[type(batch[0])].add(len(batch), time.perf_counter() - began)
             if answers is not None:
-                asyncio.get_running_loop().call_soon(answers)
+                self._untold.append(answers)
+                asyncio.get_running_loop().call_soon(self.tell)
         except psycopg.Error as error:
             await self._recover(error, connection, run, batch)
         except Exception:

@@ -50,7 +50,11 @@ class Node:
         self.sessions_opened = 0
         self.refusals = Counter(dict.fromkeys(map(str, Code), 0))  # of commands, by their code
         self.desk = desk
-        self.directory = Directory(desk, lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done))
+        self.directory = Directory(
+            desk,
+            announce=lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done),
+            forgotten=lambda queue_id: self.engine.forget(queue_id),
+        )
         self.hints = Hints(node_id=node_id, listener=self)
         self.notices = Notices(
             node_id=node_id,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from psycopg import AsyncConnection, errors, generators
 from psycopg.adapt import PyFormat, Transformer
-from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
@@ -24,6 +24,7 @@ Steps = Generator[Any, Any, Result]  # psycopg's way to say what the socket is w
 
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 LOOK_SECONDS = 0.1  # psycopg's own default
+CANCEL_SECONDS = 5.0  # likewise
 
 
 class Prepared:
@@ -94,11 +95,27 @@ class StatementConnection(AsyncConnection[Any]):
         except StopIteration as end:
             result: Result = end.value
             return result
+        except asyncio.CancelledError:
+            await self._call_off(gen)
+            raise
         finally:
             if self.pgconn.status == ConnStatus.BAD:  # libpq has closed the socket, and its number may be used again
                 self._unwatch()
         self._unwatch()
         return await super().wait(_continued(gen, wanted), interval, timeout)
+
+    async def _call_off(self, gen: Steps[Any]) -> None:
+        """End a statement that nobody waits for any more, as psycopg does, so that the next one can be sent."""
+        self._unwatch()
+        if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+            return
+        try:
+            await self.cancel_safe(timeout=CANCEL_SECONDS)
+            await super().wait(_continued(gen, Wait.R), timeout=CANCEL_SECONDS)
+        except errors.QueryCanceled:
+            pass
+        except errors.Error:  # who knows in what state it is
+            self.pgconn.finish()
 
     async def _until_readable(self) -> None:
         loop = asyncio.get_running_loop()

@@ -20,7 +20,7 @@ class Look:
 
     newest_index: float
     stored: int
-    surprises: int
+    surprises: tuple[int, int]
 
 
 class Stock:
@@ -30,21 +30,28 @@ class Stock:
         self._stored: Counter[int] = Counter()  # by queue: messages, ever since
         self._surprises: Counter[int] = Counter()  # by queue: how often something came that could not be counted
         self._seen_empty: dict[int, float] = {}  # by queue, of the monotonic clock
+        self._forgotten = 0  # queues
 
     def look_begins(self, queue_id: int) -> Look:
         newest = self._newest.get(queue_id, math.inf)
-        return Look(newest, self._stored[queue_id], self._surprises[queue_id])
+        return Look(newest, self._stored[queue_id], self._surprises_of(queue_id))
+
+    def _surprises_of(self, queue_id: int) -> tuple[int, int]:
+        """Different after each."""
+        return self._surprises[queue_id], self._forgotten
 
     def taken(self, queue_id: int, messages: int) -> None:
+        """So many of those that this node stored; what others stored, or what came back, was never counted."""
         if queue_id in self._waiting:
             self._waiting[queue_id] -= messages
 
     def ran_dry(self, queue_id: int, look: Look, taken: Iterable[int]) -> None:
         """A look found fewer than it wanted: nothing is left of what was stored before it.
 
-        What was stored meanwhile it may have seen or not: the indexes of what it has taken tell.
+        What was stored meanwhile it may have seen or not: the indexes of what it has taken tell, of those messages
+        that this node stored.
         """
-        if look.surprises != self._surprises[queue_id]:
+        if look.surprises != self._surprises_of(queue_id):
             return
         seen = sum(index > look.newest_index for index in taken)
         self._waiting[queue_id] = self._stored[queue_id] - look.stored - seen
@@ -63,9 +70,16 @@ class Stock:
         return self._newest.get(queue_id)
 
     def something_came(self, queue_id: int) -> None:
-        """Nobody knows how much."""
+        """Nobody knows how much, nor with which indexes."""
         self._surprises[queue_id] += 1
         self._waiting.pop(queue_id, None)
+        self._newest.pop(queue_id, None)
+
+    def forget(self, queue_id: int) -> None:
+        """The queue is gone."""
+        self._forgotten += 1
+        for known in (self._waiting, self._newest, self._stored, self._surprises, self._seen_empty):
+            known.pop(queue_id, None)
 
     def is_empty(self, queue_id: int) -> bool:
         return self._waiting.get(queue_id) == 0 and time.monotonic() - self._seen_empty[queue_id] < TRUST_SECONDS

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -54,6 +54,11 @@ class Floors:
         _, _, until = self._floors.get(queue_id, (0, 0, time.monotonic() + FLOOR_SECONDS))
         self._floors[queue_id] = (rank, index, until)
 
+    def remove(self, queue_id: int) -> None:
+        """The queue is gone."""
+        self._floors.pop(queue_id, None)
+        self._came_in.pop(queue_id, None)
+
     def forget(self, queue_id: int) -> None:
         """Something came back, at whatever place."""
         self.lower_to(queue_id, LOWEST_RANK)
@@ -68,10 +73,21 @@ class Floors:
 
 
 class Taking:
+    """`tell_posters` tells them what was stored before, which is to be heard before what is taken now."""
+
     def __init__(
-        self, *, node_id: int, node_name: str, notices: Notices, floors: Floors, stock: Stock, moves: Moves
+        self,
+        *,
+        node_id: int,
+        node_name: str,
+        notices: Notices,
+        floors: Floors,
+        stock: Stock,
+        moves: Moves,
+        tell_posters: Callable[[], None],
     ) -> None:
         self._moves = moves
+        self._tell_posters = tell_posters
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
@@ -97,6 +113,7 @@ class Taking:
         places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
         columns = self._demand_columns(by_queue, floors) | self._place_columns(places)
         rows = sorted(await fetch_batch(connection, statement(name), columns))  # by place, their first column
+        self._tell_posters()
         taken: dict[Attempt, list[Any]] = {attempt: [] for attempt in attempts}
         for row in rows:
             taken[places[row.place - 1]].append(row)
@@ -104,15 +121,20 @@ class Taking:
         for queue_id, queued in by_queue.items():
             of_queue = [row for attempt in queued for row in taken[attempt]]
             self._move_floor(queue_id, of_queue)
-            self._stock.taken(queue_id, len(of_queue))
+            counted = [row.index for row in of_queue if self._was_counted(row)]
+            self._stock.taken(queue_id, len(counted))
             if floors[queue_id] is None and any(len(taken[attempt]) < attempt.places for attempt in queued):
-                self._stock.ran_dry(queue_id, looks[queue_id], [row.index for row in of_queue])
+                self._stock.ran_dry(queue_id, looks[queue_id], counted)
         for attempt, messages in taken.items():
             below = floors[attempt.demand.queues[0].id] is not None and len(messages) < attempt.places
             if below:
                 self._floors.forget(attempt.demand.queues[0].id)
             attempt.settle(messages, more_may_wait=below)
         return len(rows)
+
+    def _was_counted(self, row: Any) -> bool:
+        """Whether a message was added to the stock when it was stored: here, and nobody has had it since."""
+        return bool(row.poster_node == self._node_id and row.attempts == 1)
 
     def _demand_columns(
         self, by_queue: dict[int, list[Attempt]], floors: dict[int, tuple[int, int] | None]
@@ -150,8 +172,9 @@ class Taking:
                 continue
             attempt.begin()
             rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
+            self._tell_posters()
             for row in rows:
-                self._stock.taken(row.queue_id, 1)
+                self._stock.taken(row.queue_id, int(self._was_counted(row)))
                 self._notices.tell(row, "finish" if attempt.demand.pops else "assign")
             if attempt.demand.pops:
                 self._moves.popped += len(rows)

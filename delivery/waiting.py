@@ -229,15 +229,18 @@ class Waiters:
     def keep_places(self, queue_id: int, most: int, *, flushed: bool) -> list["ClaimAttempt"]:
         """Let the longest-waiting try for messages that are being stored; settle what they get, be it nothing.
 
-        Nobody, if there are messages that none of the attempts under way is going to take: those come first.
+        Nobody, if there are messages that none of the attempts under way is going to take: those come first. And while
+        there are any, nobody of a session that tries for them: it would get what is being stored before them.
         """
         line = self._by_queue[queue_id]
-        under_way = sum(demand.places for demand in line if demand.attempting and len(demand.queues) == 1)
-        if not self._stock.is_enough_for_all(queue_id, under_way):
+        trying = [demand for demand in line if demand.attempting and len(demand.queues) == 1]
+        if not self._stock.is_enough_for_all(queue_id, sum(demand.places for demand in trying)):
             return []
+        nothing_waits = self._stock.is_enough_for_all(queue_id, 0)
+        passed_over = frozenset() if nothing_waits else {demand.reader.session_id for demand in trying}
         kept: list[ClaimAttempt] = []
         for demand in line:
-            if demand.places <= 0 or demand.attempting:
+            if demand.places <= 0 or demand.attempting or demand.reader.session_id in passed_over:
                 continue
             if most <= 0 or not demand.takes_what_is_stored(flushed=flushed):
                 break
@@ -290,7 +293,9 @@ class Waiters:
             more_may_wait |= self._hand_to_reader(demand, messages)
         if demand.ended or demand.places <= 0:
             self._pass_on(demand, demand.woken if messages else demand.woken + demand.places)
-        elif demand.woken or more_may_wait:
+        elif demand.attempting:  # again: the reader has found out that a place is free
+            return
+        elif (demand.woken or more_may_wait) and not self.paused:
             self._attempt(demand)
         elif demand.served or not (messages or demand.waits):
             self._give_up(demand)

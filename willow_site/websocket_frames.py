@@ -29,6 +29,8 @@ def whole_text(data: bytes, begin: int) -> tuple[str, int] | None:
         return None
     if length == LENGTH_IN_2_BYTES:
         length, mask_begins = int.from_bytes(data[mask_begins : mask_begins + 2]), mask_begins + 2
+        if length < LENGTH_IN_2_BYTES:  # it would have fitted into one
+            return None
     text_begins = mask_begins + MASK_BYTES
     end = text_begins + length
     if end > available:

@@ -119,3 +119,42 @@ async def test_the_more_urgent_of_a_batch_comes_first(
         {"type": "post", "queue": queue, "message": "urgent", "priority": 9},
     )
     await reader.expect(label, type="message", body="urgent")
+
+
+async def finds_what_it_posts_after(reader: Client, queue: str) -> None:
+    """Take what is there, so that the queue runs dry; what is posted next is no less there."""
+    first = await reader.expect(await reader.begin("fetch", queue, count=2), type="message")
+    fetch = {"type": "fetch", "queue": queue, "block_timeout": 1, "label": reader.label()}
+    await reader.send({"type": "post", "queue": queue, "message": "m"}, fetch)
+    second = await reader.expect(fetch["label"], type="message", body="m")
+    for message in (first, second):
+        await reader.finish(message)
+
+
+async def test_a_reader_finds_what_is_stored_after_a_post_to_several_queues(poster: Client, queue: str) -> None:
+    for _ in range(20):
+        await poster.finds_nothing(queue)
+        await poster.begin("post", [queue, f"{queue}.other"], message="to several")
+        await finds_what_it_posts_after(poster, queue)
+
+
+async def test_a_reader_finds_what_is_stored_after_something_of_another_node(
+    unpolled: Cluster, poster: Client, queue: str
+) -> None:
+    for _ in range(20):
+        await poster.finds_nothing(queue)
+        unpolled.query(STORE_AS_ANOTHER_NODE, queue)  # whose hint is lost
+        await finds_what_it_posts_after(poster, queue)
+
+
+async def test_nothing_overtakes_what_is_being_claimed(
+    unpolled: Cluster, connect: Connect, poster: Client, queue: str
+) -> None:
+    reader = await connect(unpolled.node)
+    await reader.begin("fetch", queue, block_timeout=30, label=7)
+    await reader.begin_waiting("fetch", queue, block_timeout=30, label=7)
+    with unpolled.readers_held_up():
+        await poster.post(queue, "first", ttl=60)  # goes the ordinary way
+        await poster.post(queue, "second")
+    await reader.expect(7, type="message", body="first")
+    await reader.expect(7, type="message", body="second")

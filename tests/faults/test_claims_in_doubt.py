@@ -10,15 +10,29 @@ from tests.brokers.client import Client
 from tests.brokers.cluster import Cluster
 from tests.brokers.fixtures import Connect, StartCluster
 
-CUT_READERS = (
+CUT = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-    " WHERE datname = current_database() AND application_name = 'willow turns'"
+    " WHERE datname = current_database() AND application_name = %s"
 )
+READERS, POSTERS = "willow turns", "willow posts"
 CLAIM_FOR = (
     "UPDATE delivery_message SET state = 2, attempts = 1, assigned_at = now(), work_timeout = 3600,"
     " lease_until = now() + interval '1 hour', holder = (SELECT id FROM clients_session WHERE token = %s)"
     " WHERE queue_id = %s"
 )
+
+STORE_CLAIMED_FOR = """
+    WITH advanced AS (
+        UPDATE queues_queue SET newest_index = newest_index + 1, next_sequence = next_sequence + 1 WHERE name = %s
+        RETURNING id, newest_index, next_sequence
+    )
+    INSERT INTO delivery_message (
+        queue_id, sequence, index, priority, state, body, holder, attempts, assigned_at, work_timeout, lease_until
+    )
+    SELECT advanced.id, next_sequence - 1, newest_index, 0, 2, 'unheard of', s.id, 1, now(), 3600,
+           now() + interval '1 hour'
+    FROM advanced, clients_session s WHERE s.token = %s
+"""
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +47,16 @@ async def lose_the_answer_to_its_fetch(cluster: Cluster, client: Client, queue: 
     with psycopg.connect(cluster.database_url) as blocking:
         blocking.execute("LOCK TABLE delivery_pendingnotice IN EXCLUSIVE MODE")
         label = await client.begin("fetch", queue)
-        await wait_for_a_blocked_reader(cluster)
-        cluster.query(CUT_READERS)
+        await wait_until_blocked(cluster, READERS)
+        cluster.query(CUT, READERS)
         await client.expect(label, type="error", code="Unavailable")
         blocking.execute(CLAIM_FOR, [client.id, shard])  # as if it had been cut a moment later
     return label
 
 
-async def wait_for_a_blocked_reader(cluster: Cluster) -> None:
-    waiting = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'willow turns' AND wait_event_type = 'Lock'"
-    while not await asyncio.to_thread(cluster.query, waiting):
+async def wait_until_blocked(cluster: Cluster, lane: str) -> None:
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE application_name = %s AND wait_event_type = 'Lock'"
+    while not await asyncio.to_thread(cluster.query, waiting, lane):
         pass
 
 
@@ -60,3 +74,26 @@ async def test_what_the_client_knows_stays_with_it(cluster: Cluster, connect: Co
     await lose_the_answer_to_its_fetch(cluster, client, queue)
     await other.ask_until_available("fetch", queue, block_timeout=20)
     await client.finish(known)
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["it was not stored", "it was stored"])
+async def test_who_waited_for_a_post_that_broke_off_goes_on_waiting(
+    cluster: Cluster, connect: Connect, queue: str, stored: bool
+) -> None:
+    poster, reader = await connect(cluster.node), await connect(cluster.node)
+    await poster.post(queue, "before")
+    await poster.finish(await poster.fetch(queue))
+    label = await reader.begin_waiting("fetch", queue, block_timeout=30)
+    with psycopg.connect(cluster.database_url) as blocking:
+        blocking.execute("SELECT 1 FROM queues_queue WHERE name = %s FOR UPDATE", [queue])
+        post = await poster.begin("post", queue, message="broken off")
+        await wait_until_blocked(cluster, POSTERS)
+        cluster.query(CUT, POSTERS)
+        await poster.expect(post, type="error", code="Unavailable")
+        if stored:
+            blocking.execute(STORE_CLAIMED_FOR, [queue, reader.id])  # as if it had been cut a moment later
+    if stored:
+        await reader.expect(label, type="message", body="unheard of", attempt=2)
+    else:
+        await poster.ask_until_available("post", queue, message="next", notify=["sync"])
+        await reader.expect(label, type="message", body="next", attempt=1)

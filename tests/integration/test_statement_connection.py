@@ -1,5 +1,6 @@
 """The lanes' connection: prepared statements that go the short way, beside everything that psycopg does."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import psycopg
@@ -74,3 +75,16 @@ async def test_a_connection_that_is_gone_is_an_error_and_not_a_wait(connection: 
 async def test_a_statement_under_way_notices_that_the_server_went(connection: StatementConnection) -> None:
     with pytest.raises(psycopg.OperationalError):
         await connection.rows("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(%(seconds)s)", {"seconds": 30})
+
+
+@pytest.mark.parametrize("way", ["rows", "execute"])
+async def test_a_statement_that_is_called_off_ends_at_the_server_too(connection: StatementConnection, way: str) -> None:
+    statement = asyncio.create_task(getattr(connection, way)("SELECT pg_sleep(%(seconds)s)", {"seconds": 600}))
+    async with await connect(application="watcher") as watcher:
+        under_way = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'"
+        while not await (await watcher.execute(under_way, [connection.info.backend_pid])).fetchall():
+            pass
+    statement.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await statement
+    assert await connection.rows(PAIRS, pairs((1, "a"))) == [(1, "a", "s", "100%")]

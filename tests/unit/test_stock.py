@@ -66,3 +66,29 @@ def test_a_look_may_see_a_message_before_its_node_hears_that_it_is_stored(stock:
     stock.newest_is(QUEUE, 11)
     stock.stored(QUEUE, 1)
     assert stock.is_empty(QUEUE)
+
+
+def test_what_is_taken_after_a_surprise_may_have_come_with_it(stock: Stock) -> None:
+    """It has a new index and was never counted, so it must not count as taken of what is stored next."""
+    stock.something_came(QUEUE)
+    look = stock.look_begins(QUEUE)
+    stock.ran_dry(QUEUE, look, [11])
+    stock.newest_is(QUEUE, 12)
+    stock.stored(QUEUE, 1)
+    assert not stock.is_enough_for_all(QUEUE, 0)
+
+
+def test_a_look_tells_nothing_about_a_queue_that_was_forgotten_meanwhile(stock: Stock) -> None:
+    stock.stored(QUEUE, 5)
+    look = stock.look_begins(QUEUE)
+    stock.forget(QUEUE)
+    stock.ran_dry(QUEUE, look, [])
+    assert not stock.is_enough_for_all(QUEUE, 0)
+
+
+def test_of_a_queue_that_is_gone_nothing_is_kept(stock: Stock) -> None:
+    stock.stored(QUEUE, 1)
+    stock.something_came(QUEUE)
+    stock.newest_is(QUEUE, 11)
+    stock.forget(QUEUE)
+    assert not any(QUEUE in kept for kept in vars(stock).values() if isinstance(kept, dict))

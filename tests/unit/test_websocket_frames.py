@@ -60,8 +60,20 @@ def test_a_text_that_is_not_all_there_takes_the_long_way(length: int) -> None:
         masked(b"\xff"),
         Frame(Opcode.TEXT, b"not masked").serialize(mask=False),
         bytes([0xC1]) + masked(b"with a reserved bit")[1:],
+        bytes([0x81, 0x80 | 126, 0, 5]) + masked(b"short")[2:],
     ],
-    ids=["64 KiB", "binary", "a part", "a continuation", "close", "ping", "no UTF-8", "not masked", "reserved bit"],
+    ids=[
+        "64 KiB",
+        "binary",
+        "a part",
+        "a continuation",
+        "close",
+        "ping",
+        "no UTF-8",
+        "not masked",
+        "reserved bit",
+        "a short length in a long form",
+    ],
 )
 def test_everything_else_takes_the_long_way(data: bytes) -> None:
     assert whole_text(data, 0) is None
