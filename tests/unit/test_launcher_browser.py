@@ -57,7 +57,12 @@ def test_other_tests_need_none(add_program: AddProgram, is_root: None, argument:
 def test_root_gets_one_installed(add_program: AddProgram, is_root: None, tmp_path: Path) -> None:
     add_program("apt-get", f'[ "$1" = update ] || printf "%s " "$@" > {tmp_path}/installed')
     assert arguments_for_pytest(["tests/browser"]) == ["tests/browser"]
-    assert (tmp_path / "installed").read_text().split() == ["install", "--yes", "--no-install-recommends", "chromium"]
+    assert (tmp_path / "installed").read_text().split()[:4] == [
+        "install",
+        "--yes",
+        "--no-install-recommends",
+        "chromium",
+    ]
 
 
 def test_a_failed_installation_says_why(add_program: AddProgram, is_root: None) -> None:

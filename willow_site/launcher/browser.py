@@ -9,7 +9,7 @@ from willow_site.launcher.errors import LauncherError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 TESTS = "tests/browser"
-INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "chromium")
+INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "chromium", "fonts-dejavu-core")
 
 
 def find_browser() -> str | None:
