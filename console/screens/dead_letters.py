@@ -69,7 +69,7 @@ def dead_letter_list(request: HttpRequest) -> HttpResponse:
     return page(
         request,
         "console/dead_letter_list.html",
-        title="Dead letters",
+        title="One by one",
         breadcrumbs=[{"link": reverse("console:dead_letters"), "title": "Dead letters"}],
         choice=choice,
         found=found,
