@@ -200,8 +200,10 @@ class Engine:
         self._announce([copy for copy in stored if copy not in inserted.claimed] if places else stored)
 
         def tell() -> None:
-            _tell_posters([copy.request for copy in stored], refused)
-            self._handover.hand_out(places, inserted.claimed)
+            try:
+                _tell_posters([copy.request for copy in stored], refused)
+            finally:  # a place that is kept must be settled
+                self._handover.hand_out(places, inserted.claimed)
 
         return tell
 

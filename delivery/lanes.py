@@ -80,7 +80,10 @@ class Lane:
     def tell(self) -> None:
         """Give the answers that are still to be given, of batches that are done."""
         while self._untold:
-            self._untold.popleft()()
+            try:
+                self._untold.popleft()()
+            except Exception:  # it must not harm those who happen to tell
+                logger.exception("%s: answers could not be given", self.name)
 
     def probe(self) -> None:
         if self.connected.is_set() and not self._waiting:
