@@ -10,12 +10,13 @@ from delivery.commands.define import create
 from delivery.commands.post import post
 from delivery.commands.read import fetch, pop
 from delivery.commands.register import register
-from delivery.commands.services import check_config, need_broker, ping, ready, work_reply, work_request
+from delivery.commands.services import check_config, need_broker, ping, pong, ready, work_reply, work_request
 from delivery.commands.settle import fail, finish, keepalive
 from delivery.commands.subscribe import subscribe, unsubscribe
 from delivery.protocol.errors import Code, FrameError, WillowError
 from delivery.protocol.frames import (
     CheckConfig,
+    ClientPong,
     Command,
     Create,
     Fail,
@@ -55,6 +56,7 @@ HANDLERS: dict[type[Command], Callable[[Session, Any], None]] = {
     WorkRequest: work_request,
     WorkReply: work_reply,
     NeedBroker: need_broker,
+    ClientPong: pong,
 }
 
 

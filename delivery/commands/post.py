@@ -1,11 +1,14 @@
 """post: find the queues, then hand the message to the engine. Notices follow as the message moves."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from clients.models import Permission
 from delivery.posting import PostRequest
+from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import Post
-from queues.definitions import tag_set
+from delivery.serving.names import stream_is_no_service
+from queues.definitions import QueueRecord, tag_set
 
 if TYPE_CHECKING:
     from delivery.session import Session
@@ -17,13 +20,25 @@ def post(session: "Session", command: Post) -> None:
     submit_post(session, command, tag_set(command.tags) if command.tags else ())
 
 
-def submit_post(session: "Session", command: Post, tags: tuple[str, ...], **how: Any) -> None:
-    """`how` are the keywords of a PostRequest."""
+def submit_post(
+    session: "Session",
+    command: Post,
+    tags: tuple[str, ...],
+    *,
+    awaits_reply: bool = False,
+    work_timeout: float | None = None,
+) -> None:
     session.began()
     session.posts.began(command.queues)
-    session.node.directory.find_each(
-        command.queues,
-        tags,
-        lambda queues: session.node.engine.post(PostRequest(session.posts, command, queues, **how)),
-        lambda error: session.posts.ended(command, error),
-    )
+
+    def failed(error: WillowError) -> None:
+        session.posts.ended(command, error)
+
+    def found(queues: Sequence[QueueRecord]) -> None:
+        if awaits_reply and queues[0].is_stream:
+            failed(stream_is_no_service(queues[0].name, field="service"))
+        else:
+            request = PostRequest(session.posts, command, queues, awaits_reply=awaits_reply, work_timeout=work_timeout)
+            session.node.engine.post(request)
+
+    session.node.directory.find_each(command.queues, tags, found, failed)

@@ -9,6 +9,7 @@ from delivery.endings import FinishRequest
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import (
     CheckConfig,
+    ClientPong,
     ForceNegotiate,
     NeedBroker,
     Ping,
@@ -20,7 +21,7 @@ from delivery.protocol.frames import (
     WorkRequest,
 )
 from delivery.serving.assignment import Candidate, JoinRequest
-from delivery.serving.names import queue_of, request_numbers
+from delivery.serving.names import queue_of, request_numbers, stream_is_no_service
 from delivery.serving.worker import Worker, has_good_clock
 from delivery.serving.workers import begin_work
 from queues.definitions import QueueRecord
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 def check_config(session: "Session", command: CheckConfig) -> None:
     for service in command.services:
         session.require(Permission.SERVE, service)
-        queue_of(service)  # refuses a name that is too long
+        queue_of(service, field="services")  # refuses a name that is too long
     worker = begin_work(session, command)
     session.node.workers.negotiate(worker, command.config_version)
 
@@ -48,7 +49,7 @@ def ready(session: "Session", command: Ready) -> None:
 
 def _join_line(worker: Worker, command: Ready) -> None:
     session = worker.session
-    if not has_good_clock(session, command.time):
+    if worker.dismissed or not has_good_clock(session, command.time):
         return
     if session.node.draining:
         session.node.workers.name_broker(session)
@@ -78,12 +79,17 @@ def _find_and_join(worker: Worker, command: Ready, found: list[QueueRecord]) -> 
             refused,
         )
         return
+    if streams := [queue.name for queue in found if queue.is_stream]:
+        refused(stream_is_no_service(streams[0], field="services"))
+        return
 
     def answer(error: WillowError | None) -> None:
         if error is not None:
             refused(error)
             return
         session.ended()
+        if worker.dismissed:
+            return
         worker.joined(command.heartbeat_interval, [queue.id for queue in found])
         session.send(ReadyOk(time.time(), worker.config_version))
 
@@ -97,7 +103,7 @@ def _find_and_join(worker: Worker, command: Ready, found: list[QueueRecord]) -> 
         config_type=worker.config_type,
         config_version=command.config_version,
     )
-    session.node.engine.turns.submit(JoinRequest(candidate, lambda: session.closed, answer))
+    session.node.engine.turns.submit(JoinRequest(candidate, lambda: session.closed or worker.dismissed, answer))
 
 
 def ping(session: "Session", command: Ping) -> None:
@@ -112,6 +118,17 @@ def ping(session: "Session", command: Ping) -> None:
 
 def _pong(worker: Worker, command: Ping) -> None:
     worker.session.send(Pong(time.time(), worker.config_version))
+    _check_version(worker, command)
+
+
+def pong(session: "Session", command: ClientPong) -> None:
+    """Like a ping, but for the answer: a worker may answer the broker's ping by either."""
+    worker = session.worker
+    if has_good_clock(session, command.time) and worker is not None:
+        worker.then(lambda: _check_version(worker, command))
+
+
+def _check_version(worker: Worker, command: Ping) -> None:
     if worker.negotiated:
         worker.accepts(command.config_version)
     else:

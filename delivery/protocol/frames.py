@@ -255,6 +255,10 @@ class Ping(Command, frozen=True):
         check_text("config_version", SHORT_TEXT_RULE, self.config_version)
 
 
+class ClientPong(Ping, frozen=True, tag="pong"):
+    """The answer to a `ping` of the broker."""
+
+
 class WorkRequest(Command, frozen=True):
     service: Name
     body: Body
@@ -457,6 +461,7 @@ COMMANDS: tuple[type[Command], ...] = (
     WorkRequest,
     WorkReply,
     NeedBroker,
+    ClientPong,
 )
 
 FRAMES: tuple[type[Frame], ...] = (

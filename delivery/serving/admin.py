@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -15,10 +16,12 @@ from django.utils.safestring import SafeString
 from clients.models import Node
 from delivery.serving.changes import (
     check_config,
+    check_heartbeat_interval,
     service_config_change,
     service_config_delete,
     service_config_restore,
 )
+from delivery.serving.config_form import ConfigField
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 from delivery.serving.names import service_of
 from delivery.serving.reports import ServiceReport, service_reports
@@ -125,6 +128,12 @@ class ServiceConfigForm(forms.ModelForm):
     class Meta:
         model = ServiceConfig
         fields = ("name", "heartbeat_interval", "config")
+        field_classes = {"config": ConfigField}
+
+    def clean_heartbeat_interval(self) -> float:
+        seconds: float = self.cleaned_data["heartbeat_interval"]
+        check_heartbeat_interval(seconds)
+        return seconds
 
     def clean_config(self) -> Any:
         config = self.cleaned_data["config"]
@@ -142,12 +151,17 @@ class VersionsInline(ReadOnlyInline):
 @admin.register(ServiceConfig)
 class ServiceConfigAdmin(ServiceAdmin):
     form = ServiceConfigForm
-    list_display = ("name", "version", "heartbeat_interval")
+    list_display = ("name", "version", "heartbeat_interval", "history")
     search_fields = ("name",)
     inlines = (VersionsInline,)
 
     def get_readonly_fields(self, request: HttpRequest, obj: ServiceConfig | None = None) -> tuple[str, ...]:
-        return ("name",) if obj else ()
+        return ("name", "history") if obj else ()
+
+    @admin.display(description="old versions")
+    def history(self, service: ServiceConfig) -> SafeString:
+        versions = reverse("admin:delivery_serviceconfigversion_changelist")
+        return format_html('<a href="{}?service__id__exact={}">look at them, restore one</a>', versions, service.pk)
 
     def save_model(self, request: HttpRequest, obj: ServiceConfig, form: Any, change: bool) -> None:
         saved = service_config_change(
@@ -157,6 +171,11 @@ class ServiceConfigAdmin(ServiceAdmin):
             user=_operator(request),
         )
         obj.pk, obj.version = saved.pk, saved.version
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """The history goes with the configuration, though nobody may delete a version by itself."""
+        objects, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        return objects, counts, set(lacking) - {ServiceConfigVersion._meta.verbose_name}, protected
 
     def delete_model(self, request: HttpRequest, obj: ServiceConfig) -> None:
         service_config_delete(service=obj)

@@ -150,10 +150,10 @@ class Assignment:
     async def _run_joins(self, connection: AsyncConnection[Any], requests: list[JoinRequest]) -> None:
         """A worker that has gone left the line before, in the same turn: it must not come back."""
         present = [request for request in requests if not request.has_gone()]
-        latest = {request.candidate.session_id: request.candidate for request in present}
-        queue_ids = {queue_id for candidate in latest.values() for queue_id in candidate.queue_ids}
+        joining = in_order_of_last_word(request.candidate for request in present)
+        queue_ids = {queue_id for candidate in joining for queue_id in candidate.queue_ids}
         columns = {
-            "workers": Jsonb([asdict(candidate) for candidate in latest.values()]),
+            "workers": Jsonb([asdict(candidate) for candidate in joining]),
             "node": self._node_id,
         }
         async with connection.transaction():
@@ -213,6 +213,15 @@ class Assignment:
             self._given_elsewhere(elsewhere)
         if len(rows) == limit:
             self.assign_soon(queue_id)
+
+
+def in_order_of_last_word(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Each worker once, as it last said `ready`, and behind all who said it before that."""
+    latest: dict[int, Candidate] = {}
+    for candidate in candidates:
+        latest.pop(candidate.session_id, None)  # a dictionary keeps the place of a name that it knows
+        latest[candidate.session_id] = candidate
+    return list(latest.values())
 
 
 async def _lock_services(connection: AsyncConnection[Any], queue_ids: Iterable[int]) -> None:

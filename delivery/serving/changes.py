@@ -19,6 +19,9 @@ from queues.definitions import is_name
 
 MOST_BYTES = 256 * 1024  # of a configuration, as JSON
 MOST_LEVELS = 32
+# Below, workers would do little else than ping; above, nobody would notice that one is dead. `ready` takes both.
+SHORTEST_HEARTBEAT_INTERVAL = 0.1  # seconds
+LONGEST_HEARTBEAT_INTERVAL = 86_400.0  # seconds
 # What XML 1.0 cannot hold; PostgreSQL refuses some of it too.
 UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -27,8 +30,7 @@ def service_config_change(*, name: str, config: Any, heartbeat_interval: float, 
     """Configure a service, as a new version. Nothing happens if that is how it is configured already."""
     _check_name(name)
     check_config(config)
-    if not (math.isfinite(heartbeat_interval) and heartbeat_interval > 0):
-        raise ValidationError(f"A heartbeat interval is a number of seconds above 0, not {heartbeat_interval!r}.")
+    check_heartbeat_interval(heartbeat_interval)
     with transaction.atomic():
         service, is_new = ServiceConfig.objects.select_for_update().get_or_create(
             name=name, defaults={"config": config, "heartbeat_interval": heartbeat_interval}
@@ -87,6 +89,12 @@ def _tell_nodes() -> None:
 def _check_name(name: str) -> None:
     if not is_name(name) or len(name) > LONGEST_NAME:
         raise ValidationError(f"A service's name is 1 to {LONGEST_NAME} printable ASCII characters, not {name!r}.")
+
+
+def check_heartbeat_interval(seconds: float) -> None:
+    if not SHORTEST_HEARTBEAT_INTERVAL <= seconds <= LONGEST_HEARTBEAT_INTERVAL:  # also refuses NaN
+        bounds = f"{SHORTEST_HEARTBEAT_INTERVAL:g} to {LONGEST_HEARTBEAT_INTERVAL:.0f}"
+        raise ValidationError(f"A heartbeat interval is a number of seconds from {bounds}, not {seconds:g}.")
 
 
 def check_config(config: Any) -> None:

@@ -23,10 +23,16 @@ class Numbered(Protocol):
     def index(self) -> int: ...
 
 
-def queue_of(service: str) -> str:
+def queue_of(service: str, *, field: str = "service") -> str:
+    """`field` is where the name was given: what an error blames."""
     if len(service) > LONGEST_NAME:
-        raise WillowError(Code.BAD_REQUEST, "service", f"The name of a service has at most {LONGEST_NAME} characters.")
+        raise WillowError(Code.BAD_REQUEST, field, f"The name of a service has at most {LONGEST_NAME} characters.")
     return QUEUE_PREFIX + service
+
+
+def stream_is_no_service(queue_name: str, *, field: str) -> WillowError:
+    """Messages of a stream go to all who read it, and end for none of them: nobody could reply."""
+    return WillowError(Code.BAD_REQUEST, field, f"The queue {queue_name} is a stream, which cannot be a service.")
 
 
 def is_service_queue(queue_name: str) -> bool:

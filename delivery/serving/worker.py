@@ -102,8 +102,13 @@ class Worker:
             self.session.node.workers.look_for_requests()
 
     def dismiss(self, code: int, message: str) -> None:
-        self.dismissed = True
         dismiss(self.session, code, message)
+
+    def step_aside(self) -> None:
+        """It is dismissed, and is given nothing more while its socket closes. What it holds it loses with that."""
+        self.dismissed = True
+        self.in_line = False
+        self._leave(lambda queue_id: False, lambda rows: None)
 
     # requests
 
@@ -166,6 +171,8 @@ class Worker:
 
 def dismiss(session: "Session", code: int, message: str) -> None:
     """Say why, then close the socket."""
+    if session.worker is not None:
+        session.worker.step_aside()
     session.send(DisconnectError(code, message))
     session.kick(WORKER_IS_DISMISSED, message[:100])
 

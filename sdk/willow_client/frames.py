@@ -322,6 +322,8 @@ def to_json_body(body: bytes | str) -> JsonBody:
     """A body as JSON carries it: a text, or byte values where it is not UTF-8."""
     if isinstance(body, str):
         return body
+    if not isinstance(body, bytes | bytearray):
+        raise TypeError(f"A body is bytes or a text, not {type(body).__name__}.")
     try:
         return body.decode()
     except UnicodeDecodeError:

@@ -133,6 +133,8 @@ class Worker:
         """What is at work is finished first, unless an exception ends the worker."""
         self._stopping = True
         if error is None and self._at_work:
+            self._say_ready(slots=len(self._at_work), after=[])  # all of them taken: it gets nothing more
+        while error is None and self._at_work:
             await asyncio.wait(self._at_work.values())
         await self._end()
 
@@ -209,11 +211,18 @@ class Worker:
             self.config = json.loads(frame.config)
             self._brokers.learn(node["url"] for node in self.config["broker_group"])
             self._schedule("ping", self._heartbeat_interval, self._beat)
-            if self._on_config is not None:
-                self._on_config(self.config)
+            self._tell_config()
         if self._negotiating:
             self._negotiating = False
             self._report(list(self._replies))
+
+    def _tell_config(self) -> None:
+        """What the caller does with it must not end the connection, nor the worker."""
+        if self._on_config is not None:
+            try:
+                self._on_config(self.config)
+            except Exception:
+                logger.exception("A change of the configuration was not taken")
 
     def _report(self, identifiers: Iterable[str]) -> None:
         """Send replies, and stand at the end of the line again, in one frame."""
@@ -221,14 +230,16 @@ class Worker:
         for identifier in sent:
             reply = Reply(work_request_identifier=identifier, body=self._replies[identifier], **self._stamp())
             self._connection.say(reply)
-        if self._stopping:
-            return
-        self._confirming.append(sent)
+        if not self._stopping:
+            self._say_ready(slots=self._slots, after=sent)
+
+    def _say_ready(self, *, slots: int, after: list[str]) -> None:
+        self._confirming.append(after)
         self._connection.say(
             Ready(
                 services=self._services,
                 heartbeat_interval=self._heartbeat_interval,
-                slots=self._slots,
+                slots=slots,
                 **self._stamp(),
             )
         )
@@ -267,22 +278,29 @@ class Worker:
 
     def _take(self, assignment: Assignment) -> None:
         identifier = assignment.work_request_identifier
-        if self._stopping or identifier in self._at_work:
-            return  # one that is at work came again over a new socket
+        if identifier in self._at_work:
+            return  # it came again over a new socket
         if identifier in self._replies:
             self._report([identifier])
             return
         config = self.config.get("services", {}).get(assignment.service, {})
         request = Request(self._connection, assignment, config)
-        self._at_work[identifier] = asyncio.get_running_loop().create_task(self._answer(request))
+        work = self._pass_on(request) if self._stopping else self._answer(request)
+        self._at_work[identifier] = asyncio.get_running_loop().create_task(work)
+
+    async def _pass_on(self, request: Request) -> None:
+        """It was on its way when this worker said that it takes no more."""
+        await _give_up(request, WillowError("Unavailable", "worker", "This worker is leaving."))
+        del self._at_work[request.identifier]
 
     async def _answer(self, request: Request) -> None:
         try:
             reply = _body(await self._handler(request))
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if _is_being_cancelled():
+                raise
             logger.exception("A request to %s failed", request.service)
-            with suppress(WillowError):  # it went to another worker meanwhile, or will when the connection is gone
-                await request.give_up(error)
+            await _give_up(request, error)
             self._done(request, [])
         else:
             self._replies[request.identifier] = reply
@@ -331,9 +349,22 @@ class Worker:
             self._moves_to = None
 
 
+async def _give_up(request: Request, error: BaseException) -> None:
+    with suppress(WillowError):  # it went to another worker meanwhile, or will when the connection is gone
+        await request.give_up(error)
+
+
+def _is_being_cancelled() -> bool:
+    """Whether this task itself is, and not only something that a handler awaited."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def _body(reply: object) -> JsonBody:
     if reply is None:
         return ""
+    if isinstance(reply, str):
+        reply.encode()  # half a surrogate pair is refused here, where the request can still be given up
     if isinstance(reply, bytes | str):
         return to_json_body(reply)
     raise TypeError(f"A reply is bytes, a text or None, not {type(reply).__name__}.")

@@ -169,6 +169,19 @@ async def test_a_worker_that_pings_keeps_its_request(client: Client, other: Clie
     await client.expect(label, body="answer")
 
 
+async def test_a_worker_that_answers_pings_by_pong_keeps_its_request(
+    client: Client, other: Client, service: str
+) -> None:
+    worker = await working(other, service, heartbeat_interval=0.5)
+    label = await begin_request(client, service, "question")
+    request = await worker.request()
+    for send in (other.send, other.send_binary) * 2:
+        await other.expect(None, type="ping")
+        await send({"type": "pong", **worker.stamp()})
+    await worker.reply(request, "answer")
+    await client.expect(label, body="answer")
+
+
 async def test_a_frontend_that_is_gone_breaks_nothing(
     connect: Connect, client: Client, other: Client, service: str
 ) -> None:
@@ -247,4 +260,16 @@ async def test_requests_of_workers_on_a_killed_node_go_to_the_next(
 async def test_a_service_name_has_room_for_the_prefix_of_its_queue(client: Client) -> None:
     label = await begin_request(client, "s" * 193, "question")
     await client.expect(label, type="error", code="BadRequest", key="service")
+    await Worker(client, ["s" * 193]).say_check_config()
+    await client.expect(None, type="error", code="BadRequest", key="services")
     await Worker(client, ["s" * 192]).check_config()
+
+
+async def test_a_stream_is_no_service(client: Client, other: Client, service: str) -> None:
+    await client.create(f"service:{service}", kind="stream")
+    label = await begin_request(client, service, "question")
+    await client.expect(label, type="error", code="BadRequest", key="service")
+    worker = Worker(other, [service])
+    await worker.check_config()
+    await worker.say_ready()
+    await other.expect(None, type="error", code="BadRequest", key="services")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.brokers.client import Client
+from tests.brokers.cluster import Cluster
 from tests.brokers.fixtures import Connect, StartCluster
 from tests.brokers.workers import Worker, begin_request, working
 
@@ -115,6 +116,13 @@ async def test_a_ping_with_an_old_version_is_answered_and_sent_back(worker: Work
     await worker.client.expect(None, type="forcenegotiate")
 
 
+async def test_a_pong_with_an_old_version_is_sent_back(worker: Worker) -> None:
+    await worker.check_config()
+    await worker.ready()
+    await worker.client.send({"type": "pong", **worker.stamp(), "config_version": "old"})
+    await worker.client.expect(None, type="forcenegotiate")
+
+
 # pings
 
 
@@ -138,6 +146,7 @@ async def test_anybody_may_ping(client: Client) -> None:
     [
         {"type": "ready", "services": ["any"], "heartbeat_interval": 60},
         {"type": "ping"},
+        {"type": "pong"},
         {"type": "workreply", "work_request_identifier": "1.1.1", "body": "late"},
     ],
     ids=lambda command: command["type"],
@@ -174,6 +183,28 @@ async def test_what_a_dismissed_worker_held_goes_to_the_next(connect: Connect, c
     await _is_dismissed(worker.client, 501)
     await heir.reply(await heir.request(), "answer")
     await client.expect(label, body="answer")
+
+
+async def test_a_dismissed_worker_is_given_nothing_while_its_socket_closes(
+    broker: Cluster, connect: Connect, client: Client, service: str
+) -> None:
+    worker = Worker(await connect(), [service])
+    await worker.check_config()
+    label = await begin_request(client, service, "question")
+    worker.client.socket.transport.pause_reading()  # so that it does not answer the close
+    ready = {"type": "ready", "services": [service], "heartbeat_interval": 60, **worker.stamp()}
+    await worker.client.send({"type": "juggle"}, ready)
+    heir = await working(await connect(), service)
+    request = await heir.request()
+    [(attempts,)] = broker.query(
+        "SELECT attempts FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id WHERE q.name = %s",
+        f"service:{service}",
+    )
+    assert attempts == 1
+    await heir.reply(request, "answer")
+    await client.expect(label, body="answer")
+    worker.client.socket.transport.resume_reading()
+    await _is_dismissed(worker.client, 501)
 
 
 # other brokers

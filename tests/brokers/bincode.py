@@ -116,6 +116,7 @@ COMMANDS: dict[str, tuple[int, Layout]] = {
             "delay": option(F64),
         },
     ),
+    "pong": (16, {"time": F64, "config_version": TEXT}),
 }
 
 FRAMES: tuple[tuple[str, Layout], ...] = (

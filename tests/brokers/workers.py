@@ -18,8 +18,8 @@ class Worker:
         self.identity = identity
         self.version = ""
 
-    async def check_config(self, config_type: str = "JSON", **fields: Any) -> Fields:
-        """Negotiate, and keep the version. Returns the `config` frame."""
+    async def say_check_config(self, config_type: str = "JSON", **fields: Any) -> None:
+        """Without waiting for an answer."""
         await self.client.send(
             {
                 "type": "checkconfig",
@@ -29,6 +29,10 @@ class Worker:
                 **fields,
             }
         )
+
+    async def check_config(self, config_type: str = "JSON", **fields: Any) -> Fields:
+        """Negotiate, and keep the version. Returns the `config` frame."""
+        await self.say_check_config(config_type, **fields)
         config = await self.client.expect(None, type="config", config_type=config_type)
         self.version = config["config_version"]
         return config

@@ -80,6 +80,11 @@ async def test_replies_are_bytes_too_and_may_be_empty(broker: Cluster, client: C
         assert await client.request(service, b"") == b""
 
 
+async def test_a_request_has_a_body_of_bytes_or_text(client: Client, service: str) -> None:
+    with pytest.raises(TypeError, match="bytes or a text, not int"):
+        await client.request(service, 5)  # type: ignore[arg-type]
+
+
 async def test_slots_are_requests_at_once(broker: Cluster, client: Client, service: str) -> None:
     together = asyncio.Barrier(3)
 
@@ -102,9 +107,16 @@ async def test_several_services_with_their_configurations(broker: Cluster, clien
         assert await client.request(f"{service}-other", "q") == f"{service}-other {{}}".encode()
 
 
-@pytest.mark.parametrize("reply", [ZeroDivisionError("no luck"), {"not": "a body"}])
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (ZeroDivisionError("no luck"), "ZeroDivisionError: no luck"),
+        ({"not": "a body"}, "TypeError: A reply is bytes"),
+        ("\ud800", "UnicodeEncodeError: "),
+    ],
+)
 async def test_a_handler_that_fails_gives_the_request_to_the_next(
-    broker: Cluster, client: Client, service: str, reply: Any
+    broker: Cluster, client: Client, service: str, reply: Any, expected: str
 ) -> None:
     async def answer(request: Request) -> Any:
         if isinstance(reply, Exception):
@@ -120,7 +132,6 @@ async def test_a_handler_that_fails_gives_the_request_to_the_next(
         "SELECT error FROM delivery_journal j JOIN queues_queue q ON q.id = j.queue_id WHERE q.name = %s",
         f"service:{service}",
     )
-    expected = "ZeroDivisionError: no luck" if isinstance(reply, Exception) else "TypeError: A reply is bytes"
     assert len(errors) == 2 and all(error.startswith(expected) for (error,) in errors)
 
 
@@ -143,6 +154,36 @@ async def test_leaving_finishes_what_is_at_work(broker: Cluster, client: Client,
         await held.at_work.wait()
         asyncio.get_running_loop().call_soon(held.let_go.set)
     assert await reply == b"done"
+
+
+async def test_a_worker_that_leaves_takes_no_more(broker: Cluster, client: Client, service: str) -> None:
+    held = Held()
+    leaving = serve(broker.node.url, service, held, slots=4)
+    await leaving.__aenter__()
+    first = asyncio.ensure_future(client.request(service, "first"))
+    await held.at_work.wait()
+    left = asyncio.ensure_future(leaving.__aexit__(None, None, None))
+    async with serve(broker.node.url, service, upper, slots=4):
+        later = [client.request(service, f"later {number}") for number in range(4)]
+        assert await asyncio.gather(*later) == [f"LATER {number}".encode() for number in range(4)]
+        held.let_go.set()
+        await left
+    assert await first == b"done"
+    assert len(held.requests) == 1
+
+
+async def test_a_handler_whose_own_task_is_cancelled_has_failed(broker: Cluster, client: Client, service: str) -> None:
+    async def answer(request: Request) -> str:
+        forgotten = asyncio.ensure_future(asyncio.Event().wait())
+        asyncio.get_running_loop().call_soon(forgotten.cancel)
+        await forgotten
+        return "never"
+
+    await client.create(f"service:{service}", retry_limit=1)
+    async with serve(broker.node.url, service, answer):
+        with pytest.raises(WillowError) as refusal:
+            await client.request(service, "q")
+        assert (refusal.value.code, refusal.value.key) == ("Unavailable", service)
 
 
 async def test_a_cancelled_worker_hands_its_requests_on(broker: Cluster, client: Client, service: str) -> None:
@@ -173,6 +214,16 @@ async def test_a_change_of_the_configuration_reaches_the_worker(broker: Cluster,
             assert (await seen.get())["services"] == {service: {"size": 4}} == worker.config["services"]
         for _ in range(3):  # each with a `ready` that names the new version
             assert await client.request(service, "q") == b"{'size': 4}"
+
+
+async def test_a_configuration_that_the_program_cannot_take_does_not_end_the_worker(
+    broker: Cluster, client: Client, service: str
+) -> None:
+    def choke(config: dict[str, Any]) -> None:
+        raise ZeroDivisionError
+
+    async with serve(broker.node.url, service, upper, on_config=choke):
+        assert await client.request(service, "q") == b"Q"
 
 
 async def test_a_worker_at_work_pings(broker: Cluster, client: Client, service: str, texts_sent: list[bytes]) -> None:

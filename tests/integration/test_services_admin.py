@@ -59,8 +59,8 @@ def test_a_service_has_a_name_that_a_queue_can_have(name: str) -> None:
         service_config_change(name=name, config={}, heartbeat_interval=5, user=None)
 
 
-@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
-def test_a_heartbeat_interval_is_above_zero(seconds: float) -> None:
+@pytest.mark.parametrize("seconds", [0, -1, 0.01, 1e10, float("nan"), float("inf")])
+def test_a_heartbeat_interval_is_one_that_workers_can_keep(seconds: float) -> None:
     with pytest.raises(ValidationError):
         service_config_change(name="resize", config={}, heartbeat_interval=seconds, user=None)
 
@@ -88,12 +88,74 @@ def test_a_configuration_is_made_and_changed_in_the_admin(admin_client: Browser,
     assert "restored" in admin_client.get(f"{CONFIGS}{service.pk}/change/").content.decode()
 
 
-@pytest.mark.parametrize("config", ["[1]", "{", json.dumps({"bell": "\a"})])
+def test_an_empty_configuration_is_one_too(admin_client: Browser) -> None:
+    assert admin_client.post(f"{CONFIGS}add/", form("{}")).status_code == 302
+    service = ServiceConfig.objects.get()
+    assert (service.config, service.heartbeat_interval) == ({}, 2.5)
+    page = f"{CONFIGS}{service.pk}/change/"
+    assert admin_client.post(page, form('{"size": 1}')).status_code == 302
+    assert admin_client.post(page, form("{}")).status_code == 302
+    assert list(service.versions.values_list("config", flat=True)) == [{}, {"size": 1}, {}]
+
+
+BAD_CONFIGS = [
+    "",
+    "null",
+    "[]",
+    "[1]",
+    "{",
+    json.dumps({"bell": "\a"}),
+    '{"size": NaN}',
+    '{"size": 1e999}',
+    '{"size": 1, "size": 2}',
+    '{"size": ' + "1" * 5000 + "}",
+    '{"deep": ' + "[" * 100_000 + "]" * 100_000 + "}",
+]
+
+
+@pytest.mark.parametrize("config", BAD_CONFIGS, ids=lambda config: config[:20])
 def test_the_admin_refuses_a_bad_configuration(admin_client: Browser, config: str) -> None:
     answer = admin_client.post(f"{CONFIGS}add/", form(config))
     assert answer.status_code == 200
     assert answer.context["adminform"].form.errors["config"]
     assert not ServiceConfig.objects.exists()
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "0.001", "1e10", "nan", "soon", ""])
+def test_the_admin_refuses_a_bad_heartbeat_interval(admin_client: Browser, seconds: str) -> None:
+    answer = admin_client.post(f"{CONFIGS}add/", form("{}") | {"heartbeat_interval": seconds})
+    assert answer.status_code == 200
+    assert answer.context["adminform"].form.errors["heartbeat_interval"]
+    assert not ServiceConfig.objects.exists()
+
+
+def test_the_way_to_the_old_versions_is_shown(admin_client: Browser) -> None:
+    service = configure({"size": 1})
+    address = f"{VERSIONS}?service__id__exact={service.pk}"
+    for page in (CONFIGS, f"{CONFIGS}{service.pk}/change/"):
+        assert f'href="{address}"' in admin_client.get(page).content.decode()
+    assert admin_client.get(address).context["cl"].result_count == 1
+
+
+def test_a_configuration_is_deleted_in_the_admin(admin_client: Browser) -> None:
+    service = configure({"size": 1})
+    assert admin_client.post(f"{CONFIGS}{service.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not ServiceConfigVersion.objects.exists()
+
+
+def test_several_configurations_are_deleted_in_the_admin(admin_client: Browser) -> None:
+    chosen = {"action": "delete_selected", "_selected_action": configure({}).pk, "post": "yes"}
+    assert admin_client.post(CONFIGS, chosen).status_code == 302
+    assert not ServiceConfig.objects.exists()
+
+
+def test_only_who_may_delete_configurations_deletes_one(client: Browser) -> None:
+    service = configure({"size": 1})
+    viewer = User.objects.create_user("viewer", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_serviceconfig"))
+    client.force_login(viewer)
+    assert client.post(f"{CONFIGS}{service.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert ServiceConfig.objects.exists()
 
 
 def test_a_version_is_restored_in_the_admin(admin_client: Browser) -> None:

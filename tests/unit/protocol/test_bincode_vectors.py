@@ -9,6 +9,7 @@ from delivery.protocol.frames import (
     FRAMES,
     ChangeBroker,
     CheckConfig,
+    ClientPong,
     Config,
     Create,
     DisconnectError,
@@ -267,6 +268,10 @@ COMMAND_VECTORS = {
     "needbroker": (
         "0f000000 0200000000000000 7731 0100000000000000 0100000000000000 61",
         NeedBroker(identity="w1", services=("a",)),
+    ),
+    "pong": (
+        "10000000 000000000000f83f 0100000000000000 37",
+        ClientPong(time=1.5, config_version="7"),
     ),
 }
 

@@ -77,7 +77,7 @@ WRONG_VALUES = [
 
 # Commands that cannot be read, in hex, and the field where reading stopped.
 UNREADABLE = [
-    ("10000000", "type"),
+    ("11000000", "type"),
     ("ffffffff", "type"),
     ("00", "type"),
     ("000000", "type"),
@@ -230,7 +230,7 @@ def test_the_message_says_what_was_expected_and_what_came():
         return decode(frame, LIMITS)[0].message
 
     assert message(encode_command(POP | {"count": 0})) == "`count` must be a whole number from 1 to 10000, not 0."
-    assert message(bytes.fromhex("10000000")) == "16 is not the number of a command."
+    assert message(bytes.fromhex("11000000")) == "17 is not the number of a command."
     assert message(bytes.fromhex("0a000000 03000000")) == "`config_type` cannot be read: 3 stands for nothing there."
     assert message(bytes.fromhex("08000000 01")) == "`label` cannot be read: the frame ends inside it."
     assert message(bytes.fromhex("01000000 0100000000000000 ff")) == ("`queue` cannot be read: it is not valid UTF-8.")

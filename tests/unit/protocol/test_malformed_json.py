@@ -269,7 +269,7 @@ def test_a_text_with_half_a_surrogate_pair_is_refused():
         ('{"type":"Pop","queue":"q"}', "type"),
         ('{"type":"hello"}', "type"),
         ('{"type":"pop" "queue":"q"}', "type"),
-        ('{"type":"pong","time":1,"config_version":"v"}', "type"),
+        ('{"type":"readyok","time":1,"config_version":"v"}', "type"),
         ('{"type":"\\ud800"}', "type"),
     ],
 )
