@@ -39,18 +39,18 @@ class Watch:
 class Directory:
     """`announce` tells the other nodes of a queue that was just made, and calls back when they know it.
 
-    `forgotten` is told of queues that were deleted.
+    `changed` is told of queues that were deleted, paused or resumed: what was known of their messages may not hold.
     """
 
     def __init__(
         self,
         desk: Lane,
         announce: Callable[[QueueRecord, list[int], Callable[[], None]], None],
-        forgotten: Callable[[int], None],
+        changed: Callable[[int], None],
     ) -> None:
         self._desk = desk
         self._announce = announce
-        self._forgotten = forgotten
+        self._changed = changed
         self._watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
         self._by_id: dict[int, QueueRecord] = {}
         self._by_name: dict[str, dict[tuple[str, ...], QueueRecord]] = {}  # only names that were read whole
@@ -192,11 +192,13 @@ class Directory:
             self._learn(queue)
 
     def _learn(self, queue: QueueRecord) -> None:
-        is_new = queue.id not in self._by_id
+        before = self._by_id.get(queue.id)
         self._by_id[queue.id] = queue
+        if before is not None and before.paused != queue.paused:
+            self._changed(queue.id)
         if queue.name in self._by_name:
             self._by_name[queue.name][queue.tags] = queue
-        if is_new:
+        if before is None:
             for watch in list(self._watches.get(queue.name, ())):
                 if matches(queue.tags, watch.tags, watch.match):
                     watch.join(queue)
@@ -206,7 +208,7 @@ class Directory:
         queue = self._by_id.pop(queue_id, None)
         if queue is not None and self._by_name.get(queue.name, {}).get(queue.tags) == queue:
             del self._by_name[queue.name][queue.tags]
-        self._forgotten(queue_id)
+        self._changed(queue_id)
 
     async def forget_deleted(self, connection: AsyncConnection[Any]) -> None:
         """Operators delete queues; a queue that is made anew has another number."""

@@ -134,7 +134,7 @@ class Engine:
                 del self._posts_under_way[copy.queue.id]
 
     def forget(self, queue_id: int) -> None:
-        """The queue was deleted."""
+        """The queue was deleted, or what is known of its messages may not hold."""
         self.stock.forget(queue_id)
         self._floors.remove(queue_id)
 

@@ -53,7 +53,7 @@ class Node:
         self.directory = Directory(
             desk,
             announce=lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done),
-            forgotten=lambda queue_id: self.engine.forget(queue_id),
+            changed=lambda queue_id: self.engine.forget(queue_id),
         )
         self.hints = Hints(node_id=node_id, listener=self)
         self.notices = Notices(

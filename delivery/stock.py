@@ -76,7 +76,7 @@ class Stock:
         self._newest.pop(queue_id, None)
 
     def forget(self, queue_id: int) -> None:
-        """The queue is gone."""
+        """The queue is gone, or everything about it is to be learned anew."""
         self._forgotten += 1
         for known in (self._waiting, self._newest, self._stored, self._surprises, self._seen_empty):
             known.pop(queue_id, None)

@@ -48,14 +48,14 @@ class Floors:
 
     def raise_to(self, queue_id: int, rank: int, index: int) -> None:
         """A claim has ended here. It may not have seen what came in meanwhile."""
-        if self._came_in.pop(queue_id, HIGHEST_RANK) < rank:
+        if self._came_in.pop(queue_id, LOWEST_RANK) < rank:
             self._floors.pop(queue_id, None)
             return
         _, _, until = self._floors.get(queue_id, (0, 0, time.monotonic() + FLOOR_SECONDS))
         self._floors[queue_id] = (rank, index, until)
 
     def remove(self, queue_id: int) -> None:
-        """The queue is gone."""
+        """The queue is gone, or everything about it is to be learned anew."""
         self._floors.pop(queue_id, None)
         self._came_in.pop(queue_id, None)
 

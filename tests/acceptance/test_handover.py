@@ -109,6 +109,21 @@ async def test_what_is_paused_goes_to_nobody(unpolled: Cluster, connect: Connect
     ]
 
 
+async def test_what_came_during_a_pause_comes_first(
+    unpolled: Cluster, connect: Connect, poster: Client, queue: str
+) -> None:
+    reader = await connect(unpolled.node)
+    label = await reader.begin_waiting("fetch", queue, block_timeout=30)
+    unpolled.query("UPDATE queues_queue SET paused = true WHERE name = %s", queue)
+    await poster.create(queue)  # its node learns what became of the queue
+    await poster.post(queue, "older")
+    await poster.finds_nothing(queue)
+    unpolled.query("UPDATE queues_queue SET paused = false WHERE name = %s", queue)
+    await poster.create(queue)
+    await poster.post(queue, "younger")
+    await reader.expect(label, type="message", body="older")
+
+
 async def test_the_more_urgent_of_a_batch_comes_first(
     unpolled: Cluster, connect: Connect, poster: Client, queue: str
 ) -> None:

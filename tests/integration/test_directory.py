@@ -32,7 +32,7 @@ async def desk() -> AsyncIterator[Lane]:
 async def test_a_node_that_was_silent_learns_all_that_was_defined_meanwhile(
     desk: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory = Directory(desk, announce=lambda queue, nodes, done: done(), forgotten=lambda queue_id: None)
+    directory = Directory(desk, announce=lambda queue, nodes, done: done(), changed=lambda queue_id: None)
     resolved: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     directory.resolve("orders", (), "strict", resolved.set_result, resolved.set_exception)
     assert await resolved == []

@@ -49,3 +49,12 @@ def test_what_came_in_before_a_claim_began_was_seen_by_it() -> None:
     floors.get(QUEUE)
     floors.raise_to(QUEUE, PRIORITY_5, 11)
     assert floors.get(QUEUE) == (PRIORITY_5, 11)
+
+
+def test_a_claim_that_ends_after_its_queue_was_forgotten_leaves_no_floor() -> None:
+    floors = Floors()
+    floors.get(QUEUE)
+    floors.remove(QUEUE)
+    floors.lower_to(QUEUE, PRIORITY_5)
+    floors.raise_to(QUEUE, PRIORITY_0, 10)
+    assert floors.get(QUEUE) is None
