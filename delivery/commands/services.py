@@ -1,6 +1,7 @@
 """Request and reply: what workers, frontends and those in search of a broker say."""
 
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from clients.models import Permission
@@ -57,31 +58,37 @@ def _join_line(worker: Worker, command: Ready) -> None:
     if not set(command.services) <= set(worker.services):
         worker.refuse()
     elif worker.accepts(command.config_version):
-        session.began()
-        _find_and_join(worker, command, [])
+        _find_and_join(worker, command)
 
 
-def _find_and_join(worker: Worker, command: Ready, found: list[QueueRecord]) -> None:
-    """Find the queues of the services one after the other, then take a place in the line."""
+def _find_and_join(worker: Worker, command: Ready) -> None:
+    """Find the queues of the services, then take a place in the line."""
     session = worker.session
     services = sorted(set(command.services))
+    session.began()
 
     def refused(error: WillowError) -> None:
         session.ended()
         session.refuse(None, error)
 
-    if len(found) < len(services):
-        session.node.directory.resolve(
-            queue_of(services[len(found)]),
-            (),
-            "exact",
-            lambda queues: _find_and_join(worker, command, [*found, *queues]),
-            refused,
-        )
-        return
-    if streams := [queue.name for queue in found if queue.is_stream]:
-        refused(stream_is_no_service(streams[0], field="services"))
-        return
+    def found(queues: Sequence[QueueRecord]) -> None:
+        if streams := [queue.name for queue in queues if queue.is_stream]:
+            refused(stream_is_no_service(streams[0], field="services"))
+        else:
+            _take_place(worker, command, services, queues, refused)
+
+    session.node.directory.find_each([queue_of(service) for service in services], (), found, refused)
+
+
+def _take_place(
+    worker: Worker,
+    command: Ready,
+    services: Sequence[str],
+    queues: Sequence[QueueRecord],
+    refused: Callable[[WillowError], None],
+) -> None:
+    session = worker.session
+    queue_ids = [queue.id for queue in queues]
 
     def answer(error: WillowError | None) -> None:
         if error is not None:
@@ -90,14 +97,14 @@ def _find_and_join(worker: Worker, command: Ready, found: list[QueueRecord]) -> 
         session.ended()
         if worker.dismissed:
             return
-        worker.joined(command.heartbeat_interval, [queue.id for queue in found])
+        worker.joined(command.heartbeat_interval, queue_ids)
         session.send(ReadyOk(time.time(), worker.config_version))
 
     candidate = Candidate(
         session_id=session.session_id,
         identity=worker.identity,
         services=services,
-        queue_ids=[queue.id for queue in found],
+        queue_ids=queue_ids,
         slots=command.slots,
         heartbeat_interval=command.heartbeat_interval,
         config_type=worker.config_type,

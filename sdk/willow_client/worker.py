@@ -290,14 +290,17 @@ class Worker:
 
     async def _pass_on(self, request: Request) -> None:
         """It was on its way when this worker said that it takes no more."""
-        await _give_up(request, WillowError("Unavailable", "worker", "This worker is leaving."))
-        del self._at_work[request.identifier]
+        try:
+            await _give_up(request, WillowError("Unavailable", "worker", "This worker is leaving."))
+        finally:
+            del self._at_work[request.identifier]
 
     async def _answer(self, request: Request) -> None:
         try:
             reply = _body(await self._handler(request))
         except (Exception, asyncio.CancelledError) as error:
             if _is_being_cancelled():
+                del self._at_work[request.identifier]
                 raise
             logger.exception("A request to %s failed", request.service)
             await _give_up(request, error)

@@ -265,6 +265,16 @@ async def test_a_service_name_has_room_for_the_prefix_of_its_queue(client: Clien
     await Worker(client, ["s" * 192]).check_config()
 
 
+async def test_a_worker_of_as_many_services_as_there_may_be(client: Client, other: Client, service: str) -> None:
+    services = [f"{service}-{number}" for number in range(256)]
+    worker = await working(other, *services)
+    for asked in (services[0], services[-1]):
+        label = await begin_request(client, asked, "question")
+        await worker.reply(await worker.request(service=asked), "answer")
+        await client.expect(label, body="answer")
+        await worker.ready()
+
+
 async def test_a_stream_is_no_service(client: Client, other: Client, service: str) -> None:
     await client.create(f"service:{service}", kind="stream")
     label = await begin_request(client, service, "question")

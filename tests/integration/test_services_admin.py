@@ -219,3 +219,11 @@ def test_workers_are_shown_in_the_order_of_the_line(admin_client: Browser, servi
 def test_services_are_listed_with_their_figures(admin_client: Browser, service_queue: Queue) -> None:
     page = admin_client.get(SERVICES).content.decode()
     assert "resize" in page and "answered in the last hour" in page.lower()
+
+
+def test_a_service_without_configuration_is_configured_under_its_name(
+    admin_client: Browser, service_queue: Queue
+) -> None:
+    address = f"{CONFIGS}add/?name=resize"
+    assert f'href="{address}"' in admin_client.get(f"/console/services/{service_queue.pk}/").content.decode()
+    assert admin_client.get(address).context["adminform"].form.initial["name"] == "resize"
