@@ -25,9 +25,10 @@ def queue_facts(good_rows: DataFrame) -> DataFrame:
 
 
 def _posted(good_rows: DataFrame) -> DataFrame:
-    """One row for each message that came to its end, in the bucket in which it was posted."""
+    """How many messages that came to their end were posted in each bucket: counted before they are brought together
+    with the rest, which needs each of its rows."""
     lives = good_rows.where("ends_life").select(*NAME, "posted_at")
-    return in_buckets(lives, "posted_at").withColumn("is_post", F.lit(True))
+    return in_buckets(lives, "posted_at").groupBy("grain", "bucket", *NAME).agg(F.count("*").alias("posts"))
 
 
 def _counts() -> list[Column]:
@@ -35,7 +36,7 @@ def _counts() -> list[Column]:
     return [
         F.max("queue_name").alias("queue_name"),
         F.max("queue_tags").alias("queue_tags"),
-        count_where(F.col("is_post")).alias("posted"),
+        F.coalesce(F.sum("posts"), F.lit(0)).alias("posted"),
         *(count_where(is_outcome(outcome)).alias(outcome) for outcome in OUTCOME_COUNTS),
         count_where(is_failed_attempt()).alias("failed"),
         F.coalesce(F.sum(F.when(F.col("ends_life"), F.col("size"))), F.lit(0)).alias("bytes"),

@@ -25,7 +25,8 @@ RULES = (
     (r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}[0-9:.,]*(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?", "<time>"),
     # 12:00:00,123
     (r"[0-9]{2}:[0-9]{2}:[0-9]{2}[0-9.,]*", "<time>"),
-    (r"[^\s@<>'\"(),;:=]+@[^\s@<>'\"(),;:=]{3,}", "<mail>"),
+    # Bounded, or a long text without an @ would be walked through from each of its characters.
+    (r"[^\s@<>'\"(),;:=]{1,64}@[^\s@<>'\"(),;:=]{3,}", "<mail>"),
     # An object's address, and hashes: words of eight hexadecimal digits or more, a decimal one among them.
     (f"{_NOT_IN_WORD}0[xX]{_HEX}{{3,}}", "<hex>"),
     (f"{_NOT_IN_WORD}[a-fA-F]{{1,7}}[0-9]{_HEX}{{7,}}", "<hex>"),
