@@ -14,6 +14,6 @@ $$;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("delivery", "0010_operating")]
+    dependencies = [("delivery", "0006_operating")]
 
     operations = [migrations.RunSQL(SIGNATURE, "DROP FUNCTION willow_error_signature(text)")]
