@@ -39,7 +39,7 @@ def broker(start_cluster: StartCluster, tmp_path_factory: pytest.TempPathFactory
         yield cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # Playwright's event loop runs all the while, and other folders need theirs
 def chromium() -> Iterator[Browser]:
     program = find_browser()
     assert program, f"These tests need one of {', '.join(NAMES)}: on Debian, apt-get install chromium."
@@ -49,7 +49,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def login(broker: Cluster, chromium: Browser) -> dict[str, object]:
     """The cookies of an operator who has logged in by hand."""
     context = chromium.new_context(base_url=broker.node.http_url)
