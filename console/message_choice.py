@@ -26,8 +26,8 @@ class MessageChoice:
 
 def read_choice(given: QueryDict, user: User | AnonymousUser) -> MessageChoice:
     """A ValidationError says what is wrong with it."""
-    if given.get("matching"):
-        return _matching(given["matching"], user)
+    if search := given.get("matching"):
+        return _matching(search, user)
     ids = [MessageId.read(text) for text in given.getlist("message")]
     if not ids:
         raise ValidationError("Choose at least one message first.")

@@ -166,7 +166,7 @@ def _wanted(query: MessageQuery) -> Wanted:
 def filter_of(query: MessageQuery) -> MessageFilter:
     """The same messages, as delivery/operating takes them. Ages are counted from now on."""
     now = timezone.now()
-    index = {} if query.index is None else {"index_from": query.index, "index_to": query.index}
+    index: dict[str, Any] = {} if query.index is None else {"index_from": query.index, "index_to": query.index}
     return MessageFilter(
         queue_ids=tuple(_queue_ids(query, None, descending=False)),
         states=frozenset() if query.state is None else frozenset({query.state}),
