@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import require_operator
+from api.access import Staff, require_operator
 from api.fields import Paging, page_of
 from api.pages import keyset_page
 from api.views import ApiView
@@ -39,6 +39,8 @@ def shown_entry(entry: AuditEntry) -> dict[str, Any]:
 
 
 class AuditApi(ApiView):
+    staff_needs = {"GET": (Staff.SEE_AUDIT,)}
+
     @extend_schema(parameters=[AuditArguments], responses=page_of(AuditSerializer), operation_id="list_audit")
     def get(self, request: Request) -> Response:
         """What operators did, the newest first. For operators."""

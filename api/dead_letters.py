@@ -14,7 +14,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import operator_of, require, require_admin
+from api.access import Staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
 from api.fields import BigInteger, Paging, Seconds, page_of
 from api.filters import (
     ChosenDeadLetters,
@@ -124,12 +124,13 @@ def administered(request: Request, queues: list[Queue], asked: dict[str, Any]) -
 
 
 def asked_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
+    require_bodies_for_text(request, asked)
     return administered(request, chosen_dead_letter_queues(asked), asked)
 
 
-def shown_dead_letter(row: Any, queue: Queue | None) -> dict[str, Any]:
+def shown_dead_letter(row: Any, queue: Queue | None, *, with_body: bool) -> dict[str, Any]:
     return {
-        **shown_message(row, queue),
+        **shown_message(row, queue, with_body=with_body),
         "reason": row.dead_reason,
         "died_at": row.died_at,
         "origin_shard": row.origin_queue_id,
@@ -148,7 +149,8 @@ class DeadLettersApi(ApiView):
         queues = asked_queues(request, asked)
         page = page_of_messages(asked, message_filter(asked, queues))
         by_number = {queue.pk: queue for queue in queues}
-        results = [shown_dead_letter(row, by_number.get(row.queue_id)) for row in page.rows]
+        with_body = may_see_bodies(request)
+        results = [shown_dead_letter(row, by_number.get(row.queue_id), with_body=with_body) for row in page.rows]
         return Response({"results": results, "next": next_cursor(page)})
 
 
@@ -172,6 +174,8 @@ class GroupsApi(ApiView):
 
 
 class DeadLettersActionApi(ApiView):
+    staff_needs = {"POST": (Staff.REDRIVE,)}
+
     def chosen(self, sent: dict[str, Any]) -> Choice:
         """What the action is about, as far as the caller may do it."""
         if "filter" in sent:
@@ -197,6 +201,7 @@ class NdjsonRenderer(JSONRenderer):
 
 
 class ExportApi(ApiView):
+    staff_needs = {"GET": (Staff.SEE_BODIES, Staff.REDRIVE)}
     renderer_classes = [NdjsonRenderer, JSONRenderer]
 
     @extend_schema(
@@ -291,6 +296,7 @@ class RedriveApi(ApiView):
 
 
 class CancelRedriveApi(RedriveApi):
+    staff_needs = {"POST": (Staff.REDRIVE,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="cancel_redrive")
@@ -300,6 +306,7 @@ class CancelRedriveApi(RedriveApi):
 
 
 class UndoRedriveApi(RedriveApi):
+    staff_needs = {"POST": (Staff.REDRIVE,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="undo_redrive")

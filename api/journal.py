@@ -74,10 +74,10 @@ class JournalApi(ApiView):
             raise serializers.ValidationError({"index": "An index is one of a queue: name that, too."})
         names = ("index", "outcome", "reason", "client", "ended_before", "ended_after")
         chosen = JournalFilter(queue_id=queue_id, **{name: asked.get(name) for name in names})
-        last = read_cursor(asked.get("cursor"))
+        last = read_cursor(asked.get("cursor"), of="journal")
         place = JournalPlace(*last) if last is not None else None
         page = journal_page(chosen=chosen, place=place, limit=asked["limit"])
-        cursor = None if page.next is None else write_cursor([page.next.place, page.next.id])
+        cursor = None if page.next is None else write_cursor([page.next.place, page.next.id], of="journal")
         return Response({"results": [shown_row(row) for row in page.rows], "next": cursor})
 
     def _queue_id(self, request: Request, asked: dict[str, Any]) -> int | None:

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import operator_of, require, require_admin
+from api.access import Staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
 from api.diagnoses import CausesSerializer, TimelineSerializer, shown_causes, shown_events
 from api.fields import BigInteger, BodyField, Name, Paging, Priority, Seconds, Strict, Tags, page_of, shown_body
 from api.filters import (
@@ -40,6 +40,7 @@ MOST_BYTES = 1_000_000
 MOST_POPPED = 100
 LONGEST_WAIT = 30.0  # seconds
 SHORT_TEXT = 500  # characters
+CURSOR = "messages"
 
 
 class MessageSerializer(serializers.Serializer):
@@ -64,7 +65,10 @@ class MessageSerializer(serializers.Serializer):
     last_error = serializers.CharField(allow_null=True)
     last_client = serializers.CharField(allow_null=True)
     size = serializers.IntegerField(help_text="Bytes of the body.")
-    body = BodyField(help_text="Its beginning, where the body is longer than was asked for.")
+    body = BodyField(
+        allow_null=True,
+        help_text="Its beginning, where it is longer than was asked for; null for staff who may not see bodies.",
+    )
 
 
 class MessageArguments(Paging, MessageConditions):
@@ -140,7 +144,7 @@ class OneMessageArguments(Strict):
     index = BigInteger(required=False, help_text="So that no later message with the same ID is meant.")
 
 
-def shown_message(row: Any, queue: Queue | None) -> dict[str, Any]:
+def shown_message(row: Any, queue: Queue | None, *, with_body: bool) -> dict[str, Any]:
     names = ("sequence", "index", "priority", "attempts", "posted_at", "available_at", "expires_at", "key",
              "assigned_at", "lease_until", "last_error", "last_client")  # fmt: skip
     return {
@@ -151,13 +155,14 @@ def shown_message(row: Any, queue: Queue | None) -> dict[str, Any]:
         "state": State(row.state).label,
         "session": row.holder,
         "size": row.size,
-        "body": shown_body(row.body),
+        "body": shown_body(row.body) if with_body else None,
         **{name: getattr(row, name) for name in names},
     }
 
 
 def administered_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
     """The queues that a filter is about, once it is sure that the caller may operate them."""
+    require_bodies_for_text(request, asked)
     if "queue" in asked:  # before anybody learns whether there is such a queue
         require(request, Permission.ADMIN, [asked["queue"]])
     queues = chosen_queues(asked)
@@ -166,16 +171,18 @@ def administered_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
 
 
 def page_of_messages(asked: dict[str, Any], chosen: MessageFilter) -> Page:
-    last = read_cursor(asked.get("cursor"))
+    last = read_cursor(asked.get("cursor"), of=CURSOR)
     place = Place(*last) if last is not None else None
     return messages_page(chosen=chosen, place=place, limit=asked["limit"], body_bytes=asked["body_bytes"])
 
 
 def next_cursor(page: Page) -> str | None:
-    return None if page.next is None else write_cursor([page.next.queue, page.next.after])
+    return None if page.next is None else write_cursor([page.next.queue, page.next.after], of=CURSOR)
 
 
 class MessagesApi(ApiView):
+    staff_needs = {"POST": (Staff.CHANGE_MESSAGES,)}
+
     @extend_schema(parameters=[MessageArguments], responses=page_of(MessageSerializer), operation_id="list_messages")
     def get(self, request: Request) -> Response:
         """Messages that a filter chooses, oldest first in each queue; nobody loses one by being looked at.
@@ -186,7 +193,8 @@ class MessagesApi(ApiView):
         queues = administered_queues(request, asked)
         page = page_of_messages(asked, message_filter(asked, queues))
         by_number = {queue.pk: queue for queue in queues}
-        results = [shown_message(row, by_number.get(row.queue_id)) for row in page.rows]
+        with_body = may_see_bodies(request)
+        results = [shown_message(row, by_number.get(row.queue_id), with_body=with_body) for row in page.rows]
         return Response({"results": results, "next": next_cursor(page)})
 
     @extend_schema(request=PostSerializer, responses={201: PostedSerializer}, operation_id="post_message")
@@ -211,6 +219,8 @@ class MessagesApi(ApiView):
 
 
 class PopApi(ApiView):
+    staff_needs = {"POST": (Staff.CHANGE_MESSAGES, Staff.SEE_BODIES)}
+
     @extend_schema(request=PopSerializer, responses=PoppedMessagesSerializer, operation_id="pop_messages")
     def post(self, request: Request) -> Response:
         """Take messages for good. Needs `fetch` on the queue. If the answer is lost on its way, so are they."""
@@ -238,6 +248,8 @@ class PopApi(ApiView):
 
 
 class MessagesActionApi(ApiView):
+    staff_needs = {"POST": (Staff.CHANGE_MESSAGES,)}
+
     def chosen(self, sent: dict[str, Any]) -> Choice:
         """What the action is about, once it is sure that the caller may do it."""
         if "filter" in sent:
@@ -293,6 +305,8 @@ class OneMessageApi(ApiView):
 
 
 class MessageApi(OneMessageApi):
+    staff_needs = {"DELETE": (Staff.CHANGE_MESSAGES,)}
+
     @extend_schema(parameters=[OneMessageArguments], responses=MessageSerializer, operation_id="show_message")
     def get(self, request: Request, shard: int, sequence: int) -> Response:
         """One message, with its whole body."""
@@ -302,7 +316,7 @@ class MessageApi(OneMessageApi):
             message = None
         message = found(message, str(one), f"There is no message {one}.")
         message.size = len(message.body)  # type: ignore[attr-defined]
-        return Response(shown_message(message, queue_numbered(shard)))
+        return Response(shown_message(message, queue_numbered(shard), with_body=may_see_bodies(request)))
 
     @extend_schema(parameters=[OneMessageArguments], responses={200: TallySerializer}, operation_id="drop_message")
     def delete(self, request: Request, shard: int, sequence: int) -> Response:

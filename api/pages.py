@@ -13,18 +13,18 @@ LOOKS = 20  # times that a page is looked for rows which the caller may see
 Row = TypeVar("Row", bound=Model)
 
 
-def write_cursor(value: Any) -> str:
-    """Signed, so that nobody has to check what comes back."""
-    return signing.dumps(value, salt=SALT, compress=True)
+def write_cursor(value: Any, *, of: str) -> str:
+    """Signed for the list it belongs to, so that nobody has to check what comes back."""
+    return signing.dumps(value, salt=f"{SALT}:{of}", compress=True)
 
 
-def read_cursor(text: str | None) -> Any:
+def read_cursor(text: str | None, *, of: str) -> Any:
     if text is None:
         return None
     try:
-        return signing.loads(text, salt=SALT)
+        return signing.loads(text, salt=f"{SALT}:{of}")
     except signing.BadSignature:
-        raise serializers.ValidationError({"cursor": "This is no cursor that a page of this server gave."}) from None
+        raise serializers.ValidationError({"cursor": "This is no cursor that a page of this list gave."}) from None
 
 
 def keyset_page(
@@ -36,7 +36,8 @@ def keyset_page(
     keep: Callable[[Row], bool] | None = None,
 ) -> dict[str, Any]:
     """A page in the order of `keys` (with `-`: descending), of those rows that `keep` lets through."""
-    last, limit = read_cursor(asked.get("cursor")), asked["limit"]
+    of = f"{rows.model._meta.label} {' '.join(keys)}"
+    last, limit = read_cursor(asked.get("cursor"), of=of), asked["limit"]
     names = [key.removeprefix("-") for key in keys]
     found: list[Row] = []
     more = True
@@ -54,7 +55,7 @@ def keyset_page(
         more = passed < len(looked_at)
         if not more or len(found) == limit:
             break
-    return {"results": [shown(row) for row in found], "next": write_cursor(last) if more else None}
+    return {"results": [shown(row) for row in found], "next": write_cursor(last, of=of) if more else None}
 
 
 def _behind(keys: Sequence[str], last: Sequence[Any]) -> Q:

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import may_see, operator_of, require, require_admin, require_any
+from api.access import Staff, may_see, operator_of, require, require_admin, require_any
 from api.diagnoses import CausesSerializer, shown_causes
 from api.fields import BigInteger, Name, Paging, Seconds, Strict, Tags, page_of
 from api.pages import keyset_page
@@ -137,6 +137,8 @@ def queue_detail(queue: Queue) -> dict[str, Any]:
 
 
 class QueuesApi(ApiView):
+    staff_needs = {"POST": (Staff.CREATE_QUEUES,)}
+
     @extend_schema(parameters=[QueueArguments], responses=page_of(QueueSerializer), operation_id="list_queues")
     def get(self, request: Request) -> Response:
         """The queues on which the caller has any grant, by name."""
@@ -180,6 +182,8 @@ def may_administer(request: Request, name: str) -> bool:
 
 
 class QueueApi(ApiView):
+    staff_needs = {"PATCH": (Staff.CHANGE_QUEUES,), "DELETE": (Staff.DELETE_QUEUES,)}
+
     @extend_schema(responses=QueueDetailSerializer, operation_id="show_queue")
     def get(self, request: Request, shard: int) -> Response:
         """One queue, with its messages counted by state."""
@@ -218,6 +222,8 @@ class QueueActionApi(ApiView):
 
 
 class PauseApi(QueueActionApi):
+    staff_needs = {"POST": (Staff.CHANGE_QUEUES,)}
+
     @extend_schema(request=None, responses=QueueDetailSerializer, operation_id="pause_queue")
     def post(self, request: Request, shard: int) -> Response:
         """Hand out nothing more; posts are still accepted."""
@@ -226,6 +232,8 @@ class PauseApi(QueueActionApi):
 
 
 class ResumeApi(QueueActionApi):
+    staff_needs = {"POST": (Staff.CHANGE_QUEUES,)}
+
     @extend_schema(request=None, responses=QueueDetailSerializer, operation_id="resume_queue")
     def post(self, request: Request, shard: int) -> Response:
         """Hand out messages again."""
@@ -234,6 +242,8 @@ class ResumeApi(QueueActionApi):
 
 
 class PurgeApi(QueueActionApi):
+    staff_needs = {"POST": (Staff.PURGE_QUEUES,)}
+
     @extend_schema(request=None, responses=TallySerializer, operation_id="purge_queue")
     def post(self, request: Request, shard: int) -> Response:
         """Drop all messages that nobody holds."""

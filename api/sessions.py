@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import operator_of, require_operator
+from api.access import Staff, operator_of, require_operator
 from api.fields import Name, Paging, page_of
 from api.pages import keyset_page
 from api.problems import Conflict
@@ -98,6 +98,7 @@ class SessionApi(ApiView):
 
 
 class DisconnectApi(SessionApi):
+    staff_needs = {"POST": (Staff.DISCONNECT,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="disconnect_session")
@@ -107,6 +108,7 @@ class DisconnectApi(SessionApi):
 
 
 class FailMessagesApi(SessionApi):
+    staff_needs = {"POST": (Staff.DISCONNECT,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="fail_messages_of_session")

@@ -1,15 +1,16 @@
 """What all views of the API have in common."""
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.db import connection
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import conditional_page
 from rest_framework import serializers
-from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from api.access import StaffNeeds, require_of_staff
+from api.parsing import SoundJsonParser
 from api.problems import problem_response
 from delivery.protocol.errors import Code, WillowError
 from queues.models import Queue
@@ -24,7 +25,8 @@ Row = TypeVar("Row")
 class ApiView(APIView):
     """Reads and answers JSON, refuses with problem details, and tells callers when nothing has changed (ETag)."""
 
-    parser_classes = [JSONParser]  # only: a browser asks before it sends JSON across sites
+    parser_classes = [SoundJsonParser]  # only: a browser asks before it sends JSON across sites
+    staff_needs: ClassVar[StaffNeeds] = {}  # by method; what is not named needs the permission to look
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
@@ -40,6 +42,7 @@ class ApiView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        require_of_staff(request, self.staff_needs)
         with connection.cursor() as cursor:
             cursor.execute(f"SET statement_timeout = {STATEMENT_SECONDS * 1000}")
 

@@ -56,6 +56,11 @@ class MessageSearchForm(forms.Form):
     text = forms.CharField(label="Text in the body", required=False, max_length=200, strip=False)
     sort = forms.ChoiceField(required=False, choices=[("", "from the front"), ("last", "from the back")], label="Order")
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it chooses anything, so that not simply everything is meant. How it is ordered chooses nothing."""
+        return any(self.data.get(name) for name in self.fields if name != "sort")
+
     def query(self) -> MessageQuery:
         """Of a form that is valid."""
         chosen = self.cleaned_data

@@ -24,6 +24,10 @@ class ConsolePages:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(ADDRESSES):
             return self._get_response(request)
+        if _holds_nul(request):
+            return problem_page(
+                request, Problem(400, "Not understood", "The character NUL is in no text that is kept.")
+            )
         try:
             with query_time():
                 return self._get_response(request)
@@ -45,6 +49,12 @@ class ConsolePages:
             return None
         logger.exception("%s %s failed", request.method, request.path, exc_info=exception)
         return problem_page(request, Problem(500, "This went wrong", "The log of this node says what happened."))
+
+
+def _holds_nul(request: HttpRequest) -> bool:
+    """PostgreSQL has no texts with it, so that no question with it can be asked."""
+    every = (values for given in (request.GET, request.POST) for _, values in given.lists())
+    return any("\0" in value for values in every for value in values)
 
 
 def _of_storage(error: Exception) -> Problem:

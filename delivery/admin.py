@@ -4,10 +4,13 @@ The journal has a page of its own under its queue, for Django's lists would sort
 console's (console/screens/messages.py). What is remembered of `dedupe` texts has no page.
 """
 
+from collections.abc import Callable
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
@@ -20,10 +23,12 @@ from clients.models import Client
 from delivery.browsing import journal_page
 from delivery.client_records import subscribed_to
 from delivery.models import DutyRun, FreeSequences, PendingNotice
-from delivery.services import queue_delete
+from delivery.operating.audit import staff
+from delivery.operating.queues import queue_change, queue_create, queue_delete, queue_pause, queue_resume
 from delivery.serving.admin import ServiceConfigAdmin, ServiceConfigVersionAdmin, ServiceWithWorkersAdmin, WorkerAdmin
 from queues.admin import QueueAdmin
 from queues.admin_bases import ReadOnlyAdmin
+from queues.definitions import SETTING_NAMES
 from queues.models import Queue
 
 # Importing the pages of services registers them.
@@ -32,6 +37,8 @@ __all__ = ["ServiceConfigAdmin", "ServiceConfigVersionAdmin", "ServiceWithWorker
 
 @admin.register(Queue)
 class QueueWithMessagesAdmin(QueueAdmin):
+    actions = ["pause_queues", "resume_queues"]
+
     def get_urls(self) -> list[URLPattern]:
         pages = [
             path("<int:queue_id>/journal/", self.admin_site.admin_view(self._journal), name="queues_queue_journal"),
@@ -57,8 +64,31 @@ class QueueWithMessagesAdmin(QueueAdmin):
         actions.pop("delete_selected", None)
         return actions
 
+    def save_model(self, request: HttpRequest, obj: Queue, form: forms.ModelForm, change: bool) -> None:
+        """As the console does it, so that it is audited and the nodes hear of it."""
+        by = staff(request.user)
+        if change:
+            queue_change(queue=obj, changes={name: form.cleaned_data[name] for name in form.changed_data}, by=by)
+            return
+        chosen = {name: form.cleaned_data[name] for name in SETTING_NAMES}
+        obj.pk = queue_create(name=obj.name, tags=obj.tags, chosen=chosen, by=by).pk
+
     def delete_model(self, request: HttpRequest, obj: Queue) -> None:
-        queue_delete(queue=obj)
+        queue_delete(queue=obj, by=staff(request.user))
+
+    @admin.action(description="Pause selected queues", permissions=["change"])
+    def pause_queues(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
+        self._to_each(request, queues, queue_pause, "Paused.")
+
+    @admin.action(description="Resume selected queues", permissions=["change"])
+    def resume_queues(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
+        self._to_each(request, queues, queue_resume, "Resumed.")
+
+    def _to_each(self, request: HttpRequest, queues: QuerySet[Queue], change: Callable[..., None], what: str) -> None:
+        for queue in queues:
+            change(queue=queue, by=staff(request.user))
+            self.log_change(request, queue, what)
+        self.message_user(request, f"{what} {', '.join(map(str, queues))}")
 
 
 @admin.register(Client)

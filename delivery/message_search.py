@@ -11,8 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from delivery.bounded_reads import bounded_cursor
+from delivery.operating.choosing import MessageFilter
 from delivery.scans import Scan, Wanted
 from delivery.statements import statement
 from delivery.states import State
@@ -159,6 +161,23 @@ def _wanted(query: MessageQuery) -> Wanted:
         "text": query.text.encode(),
     }
     return Wanted(" AND ".join(narrowing), " AND ".join(hit), values)
+
+
+def filter_of(query: MessageQuery) -> MessageFilter:
+    """The same messages, as delivery/operating takes them. Ages are counted from now on."""
+    now = timezone.now()
+    index: dict[str, Any] = {} if query.index is None else {"index_from": query.index, "index_to": query.index}
+    return MessageFilter(
+        queue_ids=tuple(_queue_ids(query, None, descending=False)),
+        states=frozenset() if query.state is None else frozenset({query.state}),
+        sequence=query.sequence,
+        posted_before=None if query.older_than is None else now - query.older_than,
+        posted_after=None if query.younger_than is None else now - query.younger_than,
+        text=query.text or None,
+        reason=query.reason,
+        signature=query.signature,
+        **index,
+    )
 
 
 def _queue_ids(query: MessageQuery, start: Place | None, descending: bool) -> list[int]:

@@ -1,20 +1,18 @@
-"""The admin's pages of queues and tags, as far as they need no look at messages: delivery/admin.py adds those."""
+"""The admin's pages of queues and tags, as far as they only show: delivery/admin.py adds what changes them."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from queues.admin_bases import ServiceAdmin
-from queues.definitions import SETTING_NAMES, default_settings
+from queues.definitions import default_settings
 from queues.forms import QueueCreationForm, QueueSettingsForm
 from queues.models import Queue, Tag
-from queues.services import CHANGEABLE_SETTINGS, queue_create, queue_pause, queue_resume, queue_update
+from queues.services import CHANGEABLE_SETTINGS
 
 
 class QueueAdmin(ServiceAdmin):
@@ -23,7 +21,6 @@ class QueueAdmin(ServiceAdmin):
     search_fields = ["name"]
     ordering = ["name", "id"]
     show_full_result_count = False
-    actions = ["pause_queues", "resume_queues"]
 
     @admin.display(description="tags")
     def listed_tags(self, queue: Queue) -> str:
@@ -48,27 +45,6 @@ class QueueAdmin(ServiceAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> Any:
         return asdict(default_settings(name=""))
-
-    def save_model(self, request: HttpRequest, obj: Queue, form: forms.ModelForm, change: bool) -> None:
-        if change:
-            queue_update(queue=obj, changes={name: form.cleaned_data[name] for name in form.changed_data})
-            return
-        chosen = {name: form.cleaned_data[name] for name in SETTING_NAMES}
-        obj.pk = queue_create(name=obj.name, tags=obj.tags, chosen=chosen).pk
-
-    @admin.action(description="Pause selected queues", permissions=["change"])
-    def pause_queues(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
-        self._to_each(request, queues, queue_pause, "Paused.")
-
-    @admin.action(description="Resume selected queues", permissions=["change"])
-    def resume_queues(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
-        self._to_each(request, queues, queue_resume, "Resumed.")
-
-    def _to_each(self, request: HttpRequest, queues: QuerySet[Queue], change: Callable[..., None], what: str) -> None:
-        for queue in queues:
-            change(queue=queue)
-            self.log_change(request, queue, what)
-        self.message_user(request, f"{what} {', '.join(map(str, queues))}")
 
 
 @admin.register(Tag)

@@ -35,16 +35,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._tasks = [loop.create_task(self._send_news()), loop.create_task(self._check_now_and_then())]
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._may is None:  # said before it heard that its socket is closed
+            return
         address = _address(text_data)
         if address is None:
             await self.close(BAD_REQUEST)
             return
         self._let_go()
-        assert self._may is not None  # otherwise the socket was closed before it could say anything
         watched = Watched(address, self._may)
         try:
             feeds.watch(watched, self._push)
-        except Http404:
+        except (Http404, ValueError):  # ValueError: no address at all, such as `http://[`
             await self.close(BAD_REQUEST)
         else:
             self._watched = watched

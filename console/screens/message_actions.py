@@ -1,23 +1,29 @@
 """What is done to messages that an operator chose: asked first, done by delivery/operating, and counted."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from console.asking import Question, answer, way_back
 from console.frame import screen
+from console.message_choice import MessageChoice, read_choice
 from console.message_forms import HIGHEST_PRIORITY
 from console.permissions import May
 from console.target_forms import TargetQueueForm
 from delivery.operating.audit import Operator, staff
-from delivery.operating.choosing import MessageId
-from delivery.operating.messages import messages_drop, messages_move, messages_retry_now, messages_set_priority
+from delivery.operating.messages import (
+    Choice,
+    messages_drop,
+    messages_move,
+    messages_retry_now,
+    messages_set_priority,
+)
 from delivery.operating.tally import Tally
 
 ANSWERED = "answered"  # what tells the answer to a question from the form that chose the messages
@@ -33,7 +39,7 @@ class PriorityForm(forms.Form):
 class Action:
     title: str
     says: str
-    do: Callable[[Sequence[MessageId], Mapping[str, Any], Operator], Tally]
+    do: Callable[[Choice, Mapping[str, Any], Operator], Tally]
     form: type[forms.Form] | None = None
     destroys: bool = False
 
@@ -42,25 +48,25 @@ ACTIONS = {
     "retry": Action(
         "Retry now",
         "Delayed messages become ready at once. Others are skipped.",
-        lambda ids, _, by: messages_retry_now(chosen=ids, by=by),
+        lambda chosen, _, by: messages_retry_now(chosen=chosen, by=by),
     ),
     "priority": Action(
         "Change priority",
         "Waiting messages go before or behind others from now on. Those that a client holds are skipped.",
-        lambda ids, given, by: messages_set_priority(chosen=ids, priority=given["priority"], by=by),
+        lambda chosen, given, by: messages_set_priority(chosen=chosen, priority=given["priority"], by=by),
         PriorityForm,
     ),
     "move": Action(
         "Move",
         "Waiting messages go to the end of another queue. Those that a client holds are skipped.",
-        lambda ids, given, by: messages_move(chosen=ids, target=given["target"], by=by),
+        lambda chosen, given, by: messages_move(chosen=chosen, target=given["target"], by=by),
         TargetQueueForm,
     ),
     "drop": Action(
         "Drop",
         "Messages are gone for good; their journal says that an operator dropped them. Those that a client holds "
         "are skipped.",
-        lambda ids, _, by: messages_drop(chosen=ids, by=by),
+        lambda chosen, _, by: messages_drop(chosen=chosen, by=by),
         destroys=True,
     ),
 }
@@ -73,37 +79,30 @@ def messages_act(request: HttpRequest) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     name = given.get("action", "")
     try:
-        ids = chosen_ids(given)
+        choice = read_choice(given, request.user)
         if name not in ACTIONS:
             raise ValidationError(f"The action must be one of {', '.join(ACTIONS)}, not {name!r}.")
     except ValidationError as refusal:
         messages.error(request, refusal.messages[0])
         return HttpResponseRedirect(way_back(request, back))
-    return _ask_or_act(request, name, ids, back)
+    return _ask_or_act(request, name, choice, back)
 
 
-def _ask_or_act(request: HttpRequest, name: str, ids: Sequence[MessageId], back: str) -> HttpResponse:
+def _ask_or_act(request: HttpRequest, name: str, choice: MessageChoice, back: str) -> HttpResponse:
     action = ACTIONS[name]
     answered = ANSWERED in request.POST
     form = action.form(request.POST if answered else None) if action.form else None
     question = Question(
-        title=f"{action.title}: {len(ids)} message{'' if len(ids) == 1 else 's'}",
-        says=[action.says],
+        title=f"{action.title}: {choice.words}",
+        says=[action.says, *choice.warns],
         button=action.title,
         destroys=action.destroys,
         form=form,
-        kept=[(ANSWERED, "yes"), ("action", name), *(("message", str(chosen)) for chosen in ids)],
+        kept=[(ANSWERED, "yes"), ("action", name), *choice.pairs],
     )
 
     def act() -> str:
-        tally = action.do(ids, form.cleaned_data if form else {}, staff(request.user))
+        tally = action.do(choice.chosen, form.cleaned_data if form else {}, staff(request.user))
         return f"{action.title}: {tally}."
 
     return answer(request, question, act, back=back, answered=answered)
-
-
-def chosen_ids(given: QueryDict) -> list[MessageId]:
-    ids = [MessageId.read(text) for text in given.getlist("message")]
-    if not ids:
-        raise ValidationError("Choose at least one message first.")
-    return ids

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from console.frame import page, screen
 from console.message_forms import MessageSearchForm
 from console.permissions import May, allowed
-from console.search_pages import page_address, read_places
+from console.search_pages import page_address, read_places, search_of
 from delivery.message_search import MessagePage, search_messages
 from queues.models import Queue
 
@@ -28,6 +28,7 @@ def messages(request: HttpRequest) -> HttpResponse:
         previous=found and page_address(request.GET, before=found.previous),
         next=found and page_address(request.GET, after=found.next),
         this=request.get_full_path(),
+        matching=form.is_narrowed and search_of(request.GET),
     )
 
 

@@ -18,6 +18,7 @@ from delivery.states import State
 
 LOOKED_AT = 5000  # messages that one statement looks at, whether the filter chooses them or not
 MOST_LOOKS = 20  # statements for one page: a hundred thousand messages are looked at
+MOST_DIGITS = 19  # of a bigint
 MOST_IDS = 10_000  # chosen one by one
 
 
@@ -34,7 +35,7 @@ class MessageId:
         """As people and addresses write it: `queue/sequence` or `queue/sequence/index`."""
         parts = text.split("/")
         if not 2 <= len(parts) <= 3 or not all(
-            part.isascii() and part.isdigit() and int(part) <= BIGINT_MAX for part in parts
+            part.isascii() and part.isdigit() and len(part) <= MOST_DIGITS and int(part) <= BIGINT_MAX for part in parts
         ):
             raise ValidationError(
                 f"A message is named by shard/sequence or shard/sequence/index, such as 3/17/240, not {text[:60]!r}."

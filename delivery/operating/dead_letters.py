@@ -2,21 +2,22 @@
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
 from delivery.database import fetch_rows
 from delivery.operating.audit import Operator, audit
 from delivery.operating.bridge import operate
 from delivery.operating.choosing import MessageFilter, MessageId, Page, Place, messages_page
-from delivery.operating.messages import Choice, describe, messages_drop
+from delivery.operating.messages import Choice, describe, messages_drop, queues_of
 from delivery.operating.tally import Tally
 from delivery.statements import statement
-from queues.definitions import DEAD_SUFFIX
+from queues.definitions import DEAD_SUFFIX, is_dead_letter_name
 from queues.models import Queue
 
 GROUP_LOOKED_AT = 20_000  # dead letters of each queue, the newest first
@@ -77,11 +78,20 @@ def dead_letters_page(
 
 def dead_letters_purge(*, chosen: Choice, by: Operator) -> Tally:
     """Drop dead letters for good, those apart that a client is working on."""
+    check_are_dead_letter_queues(queues_of(chosen))
     return messages_drop(chosen=chosen, by=by)
+
+
+def check_are_dead_letter_queues(queue_ids: Iterable[int]) -> None:
+    """Whoever may deal with dead letters may not, by that, deal with other messages."""
+    for queue in Queue.objects.filter(pk__in=queue_ids):
+        if not is_dead_letter_name(queue.name):
+            raise ValidationError(f"The queue {queue} holds no dead letters.")
 
 
 def dead_letters_export(*, chosen: MessageFilter, by: Operator) -> Iterator[bytes]:
     """Every dead letter that the filter chooses as a line of JSON, oldest first in each queue."""
+    check_are_dead_letter_queues(chosen.queue_ids)
     audit(by=by, action="export dead letters", target="dead letters", details={"chosen": describe(chosen)})
     return _export_lines(chosen)
 

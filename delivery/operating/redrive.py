@@ -28,12 +28,13 @@ from delivery.operating.choosing import (
     row_id,
     with_sequence_found,
 )
+from delivery.operating.dead_letters import check_are_dead_letter_queues
 from delivery.operating.messages import Choice, describe
 from delivery.operating.models import JobState, RedriveJob
 from delivery.operating.transfer import Transfer, lock_unclaimed, transfer
 from delivery.statements import statement
 from delivery.states import State
-from queues.definitions import DEAD_SUFFIX, QueueRecord, is_dead_letter_name, record_of
+from queues.definitions import DEAD_SUFFIX, QueueRecord, record_of
 from queues.definitions import statement as queue_statement
 from queues.models import Kind, Queue
 
@@ -133,17 +134,11 @@ def _bounded(chosen: Choice) -> Choice:
         ids = list(dict.fromkeys(chosen))
         if len(ids) > MOST_IDS:
             raise ValidationError(f"At most {MOST_IDS} messages can be chosen one by one, not {len(ids)}.")
-        _check_are_dead_letter_queues({one.queue_id for one in ids})
+        check_are_dead_letter_queues({one.queue_id for one in ids})
         return ids
-    _check_are_dead_letter_queues(chosen.queue_ids)
+    check_are_dead_letter_queues(chosen.queue_ids)
     newest = dict(Queue.objects.filter(pk__in=chosen.queue_ids).order_by("id").values_list("id", "newest_index"))
     return replace(with_sequence_found(chosen), bounds=newest)
-
-
-def _check_are_dead_letter_queues(queue_ids: Iterable[int]) -> None:
-    for queue in Queue.objects.filter(pk__in=queue_ids):
-        if not is_dead_letter_name(queue.name):
-            raise ValidationError(f"The queue {queue} holds no dead letters; only those can be redriven.")
 
 
 def _count(chosen: Choice) -> tuple[list[Any], bool]:

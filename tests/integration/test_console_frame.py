@@ -42,6 +42,15 @@ def test_staff_without_the_permission_are_told_so() -> None:
     assert "console.look" in answer.content.decode()
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["clients/?name=", "sessions/?of=", "audit/?actor=", "dead-letters/?queue=", "dead-letters/list/?signature="],
+)
+def test_what_no_text_can_hold_is_refused(address: str) -> None:
+    answer = logged_in_browser().get(f"/console/{address}a%00b")
+    assert (answer.status_code, "NUL" in answer.content.decode()) == (400, True)
+
+
 def test_the_sidebar_shows_only_where_one_may_go() -> None:
     page = staff("look").get(reverse("console:nodes")).content.decode()
     assert reverse("console:queues") in page

@@ -77,7 +77,7 @@ async def test_a_page_is_sent_what_it_watches() -> None:
     await socket.disconnect()
 
 
-@pytest.mark.parametrize("address", ["/console/audit/", "/console/nowhere/", "https://example.org/"])
+@pytest.mark.parametrize("address", ["/console/audit/", "/console/nowhere/", "https://example.org/", "http://["])
 async def test_what_does_not_change_cannot_be_watched(address: str) -> None:
     socket = socket_of(await logged_in())
     await socket.connect()

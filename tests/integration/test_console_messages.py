@@ -110,6 +110,54 @@ def test_without_the_permission_nothing_is_done(orders: Queue) -> None:
     assert Message.objects.count() == 1
 
 
+def act_on_matching(browser: Browser, action: str, search: str, **fields: Any) -> Any:
+    return browser.post(f"{MESSAGES}act/", {"action": action, "matching": search, **fields}, follow=True)
+
+
+def test_all_that_match_are_counted_asked_for_and_done(browser: Browser, orders: Queue) -> None:
+    for index in range(1, 61):  # more than a page
+        add(orders, index, state=State.DELAYED if index > 5 else State.READY)
+    page = text_of(browser.get(MESSAGES, {"queue": "orders", "state": "1"}))
+    assert "matching=queue%3Dorders%26state%3D1&amp;" in page
+    question = text_of(act_on_matching(browser, "retry", "queue=orders&state=1"))
+    assert "Retry now: all that match, 55 messages" in question
+    assert Message.objects.filter(state=State.READY).count() == 5
+    assert told(act_on_matching(browser, "retry", "queue=orders&state=1", answered="yes")) == ["Retry now: 55 done."]
+    assert Message.objects.filter(state=State.READY).count() == 60
+    assert told(act_on_matching(browser, "drop", "index=7", answered="yes")) == ["Drop: 1 done."]
+    assert not Message.objects.filter(index=7).exists()
+
+
+def test_matching_and_the_target_of_a_move_do_not_mix(browser: Browser, orders: Queue) -> None:
+    other = queue_create(name="returns", tags=["us"])
+    add(orders, 17)
+    moved = act_on_matching(browser, "move", "queue=orders&tags=eu", answered="yes", queue="returns", tags="us")
+    assert told(moved) == ["Move: 1 done."]
+    assert Message.objects.get().queue_id == other.pk
+
+
+@pytest.mark.parametrize(
+    ("search", "error"),
+    [
+        ("sort=last", "Search for something first"),
+        ("nonsense=1", "Search for something first"),
+        ("queue=orders&older=soon", "The search is wrong: older"),
+    ],
+)
+def test_a_search_that_is_wrong_changes_nothing(browser: Browser, orders: Queue, search: str, error: str) -> None:
+    add(orders, 17)
+    answer = act_on_matching(browser, "drop", search, answered="yes")
+    assert [sentence for sentence in told(answer) if sentence.startswith(error)], told(answer)
+    assert Message.objects.count() == 1
+
+
+def test_who_may_not_see_bodies_cannot_act_by_their_text(orders: Queue) -> None:
+    add(orders, 17)
+    answer = act_on_matching(staff_browser("look", "change_messages"), "drop", "text=secret", answered="yes")
+    assert "may not see bodies" in told(answer)[0]
+    assert Message.objects.count() == 1
+
+
 def test_an_action_asks_first(browser: Browser, orders: Queue) -> None:
     chosen = [add(orders, index) for index in (17, 18)]
     page = text_of(browser.post(f"{MESSAGES}act/", {"action": "drop", "message": chosen, "back": MESSAGES}))
@@ -161,6 +209,7 @@ def test_an_answer_that_is_wrong_is_asked_again(
     ("given", "error"),
     [
         ({"action": "drop"}, "Choose at least one message first."),
+        ({"action": "drop", "message": f"{'9' * 5000}/1"}, "A message is named by shard/sequence"),
         ({"action": "drop", "message": "x"}, "A message is named by shard/sequence"),
         ({"action": "eat", "message": "1/1/1"}, "The action must be one of retry, priority, move, drop, not 'eat'."),
     ],

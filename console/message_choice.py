@@ -1,0 +1,56 @@
+"""Which messages an operator means, as it stands in an address or a form: those that were ticked (`message`), or all
+that a search finds (`matching`, the search as it stands in the address of its page)."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from console.message_forms import MessageSearchForm
+from console.permissions import May, allowed
+from delivery.message_search import filter_of
+from delivery.operating.choosing import MessageFilter, MessageId, messages_page
+from delivery.operating.messages import Choice
+
+MOST_COUNTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class MessageChoice:
+    chosen: Choice
+    pairs: list[tuple[str, str]]  # as forms say it
+    words: str
+    warns: tuple[str, ...] = ()
+
+
+def read_choice(given: QueryDict, user: User | AnonymousUser) -> MessageChoice:
+    """A ValidationError says what is wrong with it."""
+    if search := given.get("matching"):
+        return _matching(search, user)
+    ids = [MessageId.read(text) for text in given.getlist("message")]
+    if not ids:
+        raise ValidationError("Choose at least one message first.")
+    words = "1 message" if len(ids) == 1 else f"{len(ids)} messages"
+    return MessageChoice(ids, [("message", str(one)) for one in ids], words)
+
+
+def _matching(search: str, user: User | AnonymousUser) -> MessageChoice:
+    form = MessageSearchForm(QueryDict(search))
+    if not form.is_valid():
+        name, errors = next(iter(form.errors.items()))
+        raise ValidationError(f"The search is wrong: {name}: {errors[0]}")
+    if not form.is_narrowed:
+        raise ValidationError("Search for something first: this would be all messages of all queues.")
+    query = form.query()
+    if query.text and not allowed(user, May.SEE_BODIES):
+        raise ValidationError("Your account may not see bodies, so it cannot search in them.")
+    chosen = filter_of(query)
+    words = f"all that match, {_counted(chosen)}"
+    return MessageChoice(chosen, [("matching", search)], words, ("What matches by the time you answer is meant.",))
+
+
+def _counted(chosen: MessageFilter) -> str:
+    page = messages_page(chosen=chosen, limit=MOST_COUNTED)
+    count = f"{len(page.rows):,} message{'' if len(page.rows) == 1 else 's'}"
+    return count if page.next is None else f"{count} or more"
