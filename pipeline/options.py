@@ -49,6 +49,8 @@ def _needed(environ: Mapping[str, str], variable: str, what: str) -> str:
 
 def _absolute(archive: str) -> str:
     """A URL as it is, a folder as a URL, so that all of Spark understands the same place by it."""
-    if re.match(r"[a-z][a-z0-9+.-]*:/", archive):
-        return archive.rstrip("/")
-    return Path(archive).absolute().as_uri()
+    return archive.rstrip("/") if is_url(archive) else Path(archive).absolute().as_uri()
+
+
+def is_url(archive: str) -> bool:
+    return re.match(r"[a-z][a-z0-9+.-]*:/", archive) is not None

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline.command import INTERRUPTED
 from pipeline.java import find_java
 from tests.pipeline.kit import NOON, YESTERDAY, Ledger, row
 from willow_site.configuration import PROJECT_FOLDER
@@ -59,6 +60,23 @@ def test_a_run_that_is_killed_and_started_again_ends_as_if_nothing_had_been(
     ledger.query("TRUNCATE willow_dead_letter_clusters")
     ledger.run(spark, since=YESTERDAY.date())
     assert ledger.facts() == killed
+
+
+def test_a_run_that_is_asked_to_stop_leaves_nothing_behind(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(ledger, 30)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    with start(ledger) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("Archiving"):
+                process.terminate()
+    assert process.returncode == INTERRUPTED
+    assert ledger.query("SELECT state, error FROM willow_pipeline_runs") == [("failed", "It was stopped.")]
+    assert not list(scratch.glob("willow-spark-*"))
 
 
 @contextmanager
