@@ -15,16 +15,23 @@ from willow_site.launcher import pipeline as launcher
 from willow_site.management.commands.pipeline_schedule import ONE_ACTIVE_SCHEDULE
 
 
-def finished(ledger: Ledger, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def started(ledger: Ledger, *command: str, **environ: str) -> subprocess.Popen[str]:
     given = {"DATABASE_URL": ledger.url, "WILLOW_PIPELINE_ARCHIVE": ledger.options.archive, **environ}
-    return subprocess.run(
+    return subprocess.Popen(
         [sys.executable, *command],
         cwd=PROJECT_FOLDER,
         env={**os.environ, **given},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
     )
+
+
+def finished(ledger: Ledger, *command: str, **environ: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of a command."""
+    with started(ledger, *command, **environ) as process:
+        output, errors = process.communicate()
+    return process.returncode, output, errors
 
 
 def test_a_report_goes_to_where_the_operator_is(
@@ -47,11 +54,22 @@ def test_an_archive_is_the_same_folder_from_wherever_a_command_is_started(
         assert launcher.pipeline_environ(configuration)["WILLOW_PIPELINE_ARCHIVE"] == place
 
 
-def test_a_master_that_spark_does_not_know_is_named_in_a_sentence(ledger: Ledger) -> None:
-    ended = finished(ledger, "-m", "pipeline", "run", "--master", "nonsense")
-    assert ended.returncode == 1
-    assert "Spark could not be started on nonsense: " in ended.stderr
-    assert "Traceback" not in ended.stderr
+@pytest.mark.parametrize(
+    ("master", "sentence"),
+    [("nonsense", "The master is 'nonsense', but Spark's masters are"), ("local[x]", "not be started on local[x]: Could")],
+)
+def test_a_master_that_spark_cannot_run_on_is_named_in_a_sentence(ledger: Ledger, master: str, sentence: str) -> None:
+    code, _, errors = finished(ledger, "-m", "pipeline", "run", "--master", master)
+    assert code == 1
+    assert sentence in errors
+    assert "Traceback" not in errors
+
+
+def test_nothing_is_said_to_a_reader_that_has_gone(ledger: Ledger) -> None:
+    with started(ledger, "-m", "pipeline", "status", PYTHONUNBUFFERED="1") as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
 
 
 def test_a_run_that_is_stopped_is_written_down_as_stopped(ledger: Ledger) -> None:
@@ -61,16 +79,16 @@ def test_a_run_that_is_stopped_is_written_down_as_stopped(ledger: Ledger) -> Non
 
 
 def test_a_schedule_for_cron_tells_of_a_failed_run_by_its_exit_code(ledger: Ledger) -> None:
-    ended = finished(
+    code, _, errors = finished(
         ledger, "manage.py", "pipeline_schedule", "--once", WILLOW_PIPELINE_DRIVER="/nowhere/postgresql.jar"
     )
-    assert ended.returncode == 1
-    assert "WILLOW_PIPELINE_DRIVER is '/nowhere/postgresql.jar'" in ended.stderr
+    assert code == 1
+    assert "WILLOW_PIPELINE_DRIVER is '/nowhere/postgresql.jar'" in errors
 
 
 def test_a_schedule_for_cron_does_not_queue_up_behind_another_one(ledger: Ledger) -> None:
     with connect(ledger.url) as other:
         other.execute("SELECT pg_advisory_lock(%s)", [ONE_ACTIVE_SCHEDULE])
-        ended = finished(ledger, "manage.py", "pipeline_schedule", "--once")
-    assert (ended.returncode, ended.stdout) == (0, "Another schedule is at work; this one is left out.\n")
+        code, output, _ = finished(ledger, "manage.py", "pipeline_schedule", "--once")
+    assert (code, output) == (0, "Another schedule is at work; this one is left out.\n")
     assert ledger.query("SELECT count(*) FROM willow_pipeline_runs") == [(0,)]

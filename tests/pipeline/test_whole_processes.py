@@ -38,6 +38,7 @@ def start(ledger: Ledger, *arguments: str) -> subprocess.Popen[str]:
         cwd=PROJECT_FOLDER,
         env=environ,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         preexec_fn=ends_with_parent(signal.SIGKILL),
     )
@@ -69,12 +70,15 @@ def test_a_run_that_is_asked_to_stop_leaves_nothing_behind(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
+    lines = []
     with start(ledger) as process:
         assert process.stdout is not None
         for line in process.stdout:
+            lines.append(line)
             if line.startswith("Archiving"):
                 process.terminate()
     assert process.returncode == INTERRUPTED
+    assert "Traceback" not in "".join(lines)
     assert ledger.query("SELECT state, error FROM willow_pipeline_runs") == [("failed", "It was stopped.")]
     assert not list(scratch.glob("willow-spark-*"))
 

@@ -24,7 +24,7 @@ def run(arguments: list[str]) -> int:
     servers = Servers(configuration, home, end_with_launcher=False)
     try:
         environ |= servers.start() | pipeline_environ(configuration)
-        # Files that the operator names are meant from where the operator is; a folder `pipeline` there is not ours (-P).
+        # Files that the operator names are meant from where it is called; a folder `pipeline` there is not ours (-P).
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PROJECT_FOLDER), environ.get("PYTHONPATH"))))
         return run_in_foreground([sys.executable, "-P", "-m", "pipeline", *rest], environ, folder=Path.cwd())
     finally:
