@@ -56,7 +56,10 @@ def test_an_archive_is_the_same_folder_from_wherever_a_command_is_started(
 
 @pytest.mark.parametrize(
     ("master", "sentence"),
-    [("nonsense", "The master is 'nonsense', but Spark's masters are"), ("local[x]", "not be started on local[x]: Could")],
+    [
+        ("nonsense", "The master is 'nonsense', but Spark's masters are"),
+        ("local[x]", "not be started on local[x]: Could"),
+    ],
 )
 def test_a_master_that_spark_cannot_run_on_is_named_in_a_sentence(ledger: Ledger, master: str, sentence: str) -> None:
     code, _, errors = finished(ledger, "-m", "pipeline", "run", "--master", master)
