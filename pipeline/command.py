@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 
 import psycopg
@@ -41,6 +42,9 @@ def main(arguments: list[str]) -> int:
         return FAILED
     except psycopg.Error as error:
         print(f"PostgreSQL refused: {str(error).strip().splitlines()[0]}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:  # as by `| head`: whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -9,6 +9,7 @@ from pipeline.errors import PipelineError
 
 DEFAULT_MASTER = "local[*]"
 DEFAULT_MEMORY = "1g"
+MASTERS = ("local", "spark://", "k8s://", "yarn")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ def options_from(environ: Mapping[str, str], *, master: str | None = None) -> Op
         database_url=database_url,
         read_url=environ.get("WILLOW_PIPELINE_READ_URL") or database_url,
         archive=_absolute(archive),
-        master=master or environ.get("WILLOW_PIPELINE_MASTER") or DEFAULT_MASTER,
+        master=_known(master or environ.get("WILLOW_PIPELINE_MASTER") or DEFAULT_MASTER),
         memory=environ.get("WILLOW_PIPELINE_MEMORY") or DEFAULT_MEMORY,
     )
 
@@ -47,8 +48,17 @@ def _needed(environ: Mapping[str, str], variable: str, what: str) -> str:
     return value
 
 
+def _known(master: str) -> str:
+    """Spark would answer another one with a page of Java."""
+    if not master.startswith(MASTERS):
+        raise PipelineError(f"The master is {master!r}, but Spark's masters are such as local[*] or spark://host:7077.")
+    return master
+
+
 def _absolute(archive: str) -> str:
     """A URL as it is, a folder as a URL, so that all of Spark understands the same place by it."""
-    if re.match(r"[a-z][a-z0-9+.-]*:/", archive):
-        return archive.rstrip("/")
-    return Path(archive).absolute().as_uri()
+    return archive.rstrip("/") if is_url(archive) else Path(archive).absolute().as_uri()
+
+
+def is_url(archive: str) -> bool:
+    return re.match(r"[a-z][a-z0-9+.-]*:/", archive) is not None

@@ -46,13 +46,15 @@ def recorded(connection: Connection, command: str) -> Iterator[Run]:
     run = Run()
     try:
         yield run
-    except Exception as error:
+    except BaseException as error:
         _try_to_end(connection, number, run, "failed", _sentence(error))
         raise
     _try_to_end(connection, number, run, "done", "")
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "It was stopped."
     return str(error) if isinstance(error, PipelineError) else f"{type(error).__name__}: {error}"[:2000]
 
 

@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.driver import Driver, find_driver
+from pipeline.errors import PipelineError
 from pipeline.java import find_java
 from pipeline.options import Options
 
 PACKAGE = Path(__file__).resolve().parent
-# Spark takes a configuration without an appender for none, and loads its own.
+# Spark takes a configuration without an appender for none, and loads its own. If the gateway's level is not that of the
+# root, it sets the root's to WARN and says so.
 QUIET = """
 rootLogger.level = off
 rootLogger.appenderRef.console.ref = console
@@ -26,6 +30,8 @@ appender.console.name = console
 appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %m%n
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = off
 """
 PYTHON_LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
@@ -49,10 +55,22 @@ def start_session(options: Options, scratch: Path) -> SparkSession:
         builder = builder.config(name, value)
     for name in PYTHON_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    session = builder.getOrCreate()
+    try:
+        session = builder.getOrCreate()
+    except (PySparkException, Py4JJavaError) as error:
+        raise PipelineError(
+            f"Spark could not be started on {options.master}: {_why_not_started(error)}",
+            "Check --master, WILLOW_PIPELINE_MASTER, WILLOW_PIPELINE_MEMORY and WILLOW_PIPELINE_DRIVER.",
+        ) from None
     if not options.is_local:
         session.sparkContext.addPyFile(str(_zipped_package(scratch)))
     return session
+
+
+def _why_not_started(error: Exception) -> str:
+    """In Java's own words, if Java came so far."""
+    said = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    return str(said or error).strip().splitlines()[0]
 
 
 def _prepare_environment(scratch: Path) -> None:

@@ -110,6 +110,17 @@ def test_a_day_with_a_row_that_is_not_settled_yet_is_not_compared_but_not_wrong(
     assert ledger.verify(spark) == ([], [])
 
 
+def test_a_row_that_the_archive_should_have_and_has_not_is_told(ledger: Ledger, spark: SparkSession) -> None:
+    ledger.make_day(YESTERDAY.date())
+    ledger.write(row(1, YESTERDAY))
+    ledger.archive(spark)
+    ledger.write(row(2, YESTERDAY))
+    ledger.query("UPDATE delivery_journal SET tx = '3' WHERE index = 2")  # behind the offset: no run will read it
+    agreed, [wrong] = ledger.verify(spark)
+    assert agreed == []
+    assert f"disagree about {YESTERDAY.date()}: 2 rows there, 1 here" in wrong
+
+
 def test_small_files_of_a_compared_day_become_one(ledger: Ledger, spark: SparkSession) -> None:
     ledger.make_day(YESTERDAY.date())
     for index in range(1, 6):

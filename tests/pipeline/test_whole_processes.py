@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline.command import INTERRUPTED
 from pipeline.java import find_java
 from tests.pipeline.kit import NOON, YESTERDAY, Ledger, row
 from willow_site.configuration import PROJECT_FOLDER
@@ -37,6 +38,7 @@ def start(ledger: Ledger, *arguments: str) -> subprocess.Popen[str]:
         cwd=PROJECT_FOLDER,
         env=environ,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         preexec_fn=ends_with_parent(signal.SIGKILL),
     )
@@ -59,6 +61,26 @@ def test_a_run_that_is_killed_and_started_again_ends_as_if_nothing_had_been(
     ledger.query("TRUNCATE willow_dead_letter_clusters")
     ledger.run(spark, since=YESTERDAY.date())
     assert ledger.facts() == killed
+
+
+def test_a_run_that_is_asked_to_stop_leaves_nothing_behind(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(ledger, 30)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    lines = []
+    with start(ledger) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("Archiving"):
+                process.terminate()
+    assert process.returncode == INTERRUPTED
+    assert "Traceback" not in "".join(lines)
+    assert ledger.query("SELECT state, error FROM willow_pipeline_runs") == [("failed", "It was stopped.")]
+    assert not list(scratch.glob("willow-spark-*"))
 
 
 @contextmanager

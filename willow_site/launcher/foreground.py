@@ -3,16 +3,17 @@
 import signal
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 from willow_site.configuration import PROJECT_FOLDER, declared_settings
 
 
-def run_in_foreground(command: list[str], environ: Mapping[str, str]) -> int:
+def run_in_foreground(command: list[str], environ: Mapping[str, str], *, folder: Path = PROJECT_FOLDER) -> int:
     """Run a program to its end and return its exit code; signals are its business, not the launcher's.
 
     The terminal sends Ctrl-C to both: the launcher waits for the program to end, then cleans up.
     """
-    with subprocess.Popen(command, env=dict(environ), cwd=PROJECT_FOLDER) as program:
+    with subprocess.Popen(command, env=dict(environ), cwd=folder) as program:
         previous = {
             signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None),
             signal.SIGTERM: signal.signal(signal.SIGTERM, lambda number, frame: program.terminate()),

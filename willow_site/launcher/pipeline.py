@@ -3,8 +3,10 @@
 import argparse
 import os
 import sys
+from pathlib import Path
 
-from willow_site.configuration import Configuration, load_configuration
+from pipeline.options import is_url
+from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
 from willow_site.launcher.foreground import run_in_foreground
 from willow_site.launcher.home_option import add_home_option, environ_with_home
 from willow_site.launcher.homes import Home
@@ -22,7 +24,9 @@ def run(arguments: list[str]) -> int:
     servers = Servers(configuration, home, end_with_launcher=False)
     try:
         environ |= servers.start() | pipeline_environ(configuration)
-        return run_in_foreground([sys.executable, "-m", "pipeline", *rest], environ)
+        # Files that the operator names are meant from where it is called; a folder `pipeline` there is not ours (-P).
+        environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PROJECT_FOLDER), environ.get("PYTHONPATH"))))
+        return run_in_foreground([sys.executable, "-P", "-m", "pipeline", *rest], environ, folder=Path.cwd())
     finally:
         servers.stop()
 
@@ -30,4 +34,6 @@ def run(arguments: list[str]) -> int:
 def pipeline_environ(configuration: Configuration) -> dict[str, str]:
     """The settings that the pipeline reads by itself, as far as they are derived."""
     archive = configuration.pipeline_archive or str(configuration.home / "archive")
+    if not is_url(archive):
+        archive = str(PROJECT_FOLDER / archive)  # the same place, wherever a command is started
     return {"WILLOW_PIPELINE_ARCHIVE": archive, "WILLOW_HOME": str(configuration.home)}

@@ -44,15 +44,21 @@ class Command(BaseCommand):
     def _work_while_connected(self, stopping: threading.Event, *, once: bool) -> None:
         with psycopg.connect(settings.WILLOW.database_url, autocommit=True) as connection:
             while not _became_active(connection):
+                if once:
+                    self.stdout.write("Another schedule is at work; this one is left out.")
+                    return
                 if stopping.wait(LOOK_SECONDS):
                     return
             while not stopping.is_set():
-                self._run(stopping)
+                code = self._run(stopping)
+                if once and code not in (0, ALREADY_RUNNING) and not stopping.is_set():
+                    raise CommandError("The run failed.", returncode=code)
                 if once or stopping.wait(settings.WILLOW.pipeline_minutes * 60):
                     return
                 connection.execute("SELECT 1")  # raises if the lock went with the connection
 
-    def _run(self, stopping: threading.Event) -> None:
+    def _run(self, stopping: threading.Event) -> int:
+        """One run; its exit code."""
         environ = {**os.environ, **pipeline_environ(settings.WILLOW)}
         command = [sys.executable, "-m", "pipeline", "run"]
         with subprocess.Popen(
@@ -66,6 +72,7 @@ class Command(BaseCommand):
             self.stdout.write("Somebody else's run is under way; this one is left out.")
         elif process.returncode != 0 and not stopping.is_set():
             self.stderr.write(f"The run ended with exit code {process.returncode}; the next one tries again.")
+        return process.returncode
 
 
 def _became_active(connection: psycopg.Connection[Any]) -> bool:
