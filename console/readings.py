@@ -19,6 +19,7 @@ from delivery.figures.reaper import ActiveReaper
 from delivery.models import DutyRun, HealthFinding
 from delivery.serving.models import Service
 from delivery.serving.reports import ServiceReport, service_reports
+from queues.models import Queue
 
 FRESH_SECONDS = 1.5  # for which counts are good enough
 SLOW_SECONDS = 5.0  # for which it is, of what changes slowly
@@ -39,6 +40,15 @@ def queue_figures() -> Queues:
     figures = all_queue_figures()
     lately.look({queue.id: queue.newest_index for queue in figures})
     return Queues(figures, {queue.id: queue for queue in figures})
+
+
+def figures_of(queue_id: int) -> QueueFigures | None:
+    """Of one queue, also of one that came to be since the last reading."""
+    found = queue_figures().by_id.get(queue_id)
+    if found is None and Queue.objects.filter(pk=queue_id).exists():
+        queue_figures.forget()  # type: ignore[attr-defined]
+        found = queue_figures().by_id.get(queue_id)
+    return found
 
 
 @once_per_node(FRESH_SECONDS)

@@ -47,7 +47,7 @@ WORK_LINES = (("working, p50", "low", "work_p50"), ("working, p95", "high", "wor
 
 
 def read_queue(given: QueryDict, queue_id: int) -> dict[str, Any]:
-    figures = readings.queue_figures().by_id.get(queue_id)
+    figures = readings.figures_of(queue_id)
     if figures is None:
         raise Http404("There is no such queue, or not any more.")
     chosen = given.get("range", LIVE)

@@ -8,10 +8,9 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from console import readings
-from console.asking import Question, answer, way_back
+from console.asking import Question, answer
 from console.frame import attempt, page, screen
 from console.permissions import May
 from delivery.operating.audit import staff
@@ -58,28 +57,36 @@ def queue_settings(request: HttpRequest, queue_id: int) -> HttpResponse:
     return _form_page(request, form, f"Settings of {queue}", "Save", reverse("console:queue", args=[queue_id]))
 
 
-@require_POST
 @screen(May.CHANGE_QUEUES)
-def queue_pause_now(request: HttpRequest, queue_id: int) -> HttpResponse:
+def queue_pause_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
     queue = get_object_or_404(Queue, pk=queue_id)
+    question = Question(
+        title=f"Pause {queue}",
+        says=[
+            "Nothing is handed out until somebody resumes the queue. Posts are taken, and clients keep what they hold."
+        ],
+        button="Pause",
+    )
 
     def pause() -> str:
         queue_pause(queue=queue, by=staff(request.user))
+        readings.queue_figures.forget()  # type: ignore[attr-defined]
         return f"{queue} is paused: posts are taken, nothing is handed out."
 
-    return _act(request, queue, pause)
+    return answer(request, question, pause, back=reverse("console:queue", args=[queue_id]))
 
 
-@require_POST
 @screen(May.CHANGE_QUEUES)
-def queue_resume_now(request: HttpRequest, queue_id: int) -> HttpResponse:
+def queue_resume_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
     queue = get_object_or_404(Queue, pk=queue_id)
+    question = Question(title=f"Resume {queue}", says=["Messages are handed out again, at once."], button="Resume")
 
     def resume() -> str:
         queue_resume(queue=queue, by=staff(request.user))
+        readings.queue_figures.forget()  # type: ignore[attr-defined]
         return f"{queue} hands out messages again."
 
-    return _act(request, queue, resume)
+    return answer(request, question, resume, back=reverse("console:queue", args=[queue_id]))
 
 
 @screen(May.PURGE_QUEUES)
@@ -108,7 +115,7 @@ def queue_purge_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
 def queue_delete_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
     """An empty one at once; one with messages only by who says so in words."""
     queue = get_object_or_404(Queue, pk=queue_id)
-    figures = readings.queue_figures().by_id.get(queue_id)
+    figures = readings.figures_of(queue_id)
     held = figures.live if figures else 0
     empty_says = ["The queue is empty. It is removed, with its settings."]
     full_says = [
@@ -150,12 +157,6 @@ class TypedForm(forms.Form):
         if typed != self._wanted:
             raise ValidationError(f"This must be exactly {self._wanted}")
         return typed
-
-
-def _act(request: HttpRequest, queue: Queue, action: Any) -> HttpResponse:
-    attempt(request, action)
-    readings.queue_figures.forget()  # type: ignore[attr-defined]
-    return redirect(way_back(request, reverse("console:queue", args=[queue.pk])))
 
 
 def _done(request: HttpRequest, form: forms.ModelForm, action: Any) -> bool:

@@ -60,7 +60,7 @@ def test_figures_change_by_themselves(page: Page, programs: Programs, client: Cl
     page.goto(f"/console/queues/?search={queue}")
     ready = page.get_by_role("row", name=queue).locator("td[data-label=Ready]")
     expect(ready).to_have_text("1")
-    pause = page.get_by_role("button", name=f"Pause {queue}")
+    pause = page.get_by_role("link", name=f"Pause {queue}")
     pause.focus()
     page.evaluate("window.isTheSamePage = true")
     programs.run(client.post_all(queue, ["m"] * 4))

@@ -71,11 +71,14 @@ def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(
 ) -> None:
     programs.run(client.post(queue, "m"))
     page.goto(f"/console/queues/?search={queue}")
-    page.get_by_role("button", name=f"Pause {queue}").click()
+    page.get_by_role("link", name=f"Pause {queue}").click()
+    page.get_by_role("button", name="Pause").click()
     told(page, "is paused: posts are taken, nothing is handed out.")
+    page.goto(f"/console/queues/?search={queue}")
     expect(page.get_by_role("row", name=queue)).to_contain_text("paused")
     label = programs.run(client.begin("fetch", queue, block_timeout=60))
     queue_page(page, broker, queue)
+    page.get_by_role("link", name="Resume").press("Enter")
     page.get_by_role("button", name="Resume").press("Enter")
     told(page, "hands out messages again.")
     assert programs.run(client.expect(label, type="message"))["body"] == "m"
@@ -132,6 +135,7 @@ def test_what_was_done_is_in_the_audit(
     queue = f"audited-{uuid.uuid4().hex[:8]}"
     programs.run(client.post_all(queue, ["m"] * 4))
     queue_page(page, broker, queue)
+    page.get_by_role("link", name="Pause").click()
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("link", name="Purge").click()
     page.get_by_label(re.compile("Type the queue's name")).fill(queue)
