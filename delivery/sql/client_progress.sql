@@ -1,9 +1,13 @@
 -- client_progress: the queues that a client reads, by its positions and by what its session holds.
 -- Runs on: clients_position's primary key; one_live_session_per_client; message_holder; queues_queue's primary key.
--- Shape: what is outstanding is counted, not listed as in client_record.sql, for there may be a million.
+-- Shape: what is outstanding is counted, not listed as in client_record.sql, for there may be a million. It is grouped
+-- behind a fence (OFFSET 0), or the message table's primary key would be walked from end to end for its order.
 WITH held AS MATERIALIZED (
     SELECT m.queue_id, count(*) AS messages, min(m.assigned_at) AS since
-    FROM clients_session s JOIN delivery_message m ON m.holder = s.id AND m.state = 2
+    FROM clients_session s
+    CROSS JOIN LATERAL (
+        SELECT queue_id, assigned_at FROM delivery_message WHERE holder = s.id AND state = 2 OFFSET 0
+    ) AS m
     WHERE s.client_id = %(client)s AND s.ended_at IS NULL
     GROUP BY m.queue_id
 ), known AS (

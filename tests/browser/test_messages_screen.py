@@ -32,13 +32,13 @@ def choose(page: Page, *indexes: int) -> None:
 
 
 def test_messages_are_found_and_leafed_through(page: Page, looks: Looks, programs: Programs, poster: Client) -> None:
-    queue = "shop.orders"
+    queue = "sales.orders"
     bodies = [f'{{"order": {number}, "customer": "c-{number % 7}", "total": {number * 3}.50}}' for number in range(120)]
     programs.run(poster.post_all(queue, bodies, tags=["eu", "express"]))
     programs.run(poster.post_all(queue, ["later"] * 3, tags=["eu", "express"], delay=3600))
     held = programs.run(poster.fetch_all(queue, 2, tags=["eu", "express"]))
     page.goto("/console/messages/")
-    search(page, Queue="shop.*", Tags="eu")
+    search(page, Queue="sales.*", Tags="eu")
     expect(rows(page)).to_have_count(50)
     looks.good("messages")
     page.get_by_role("link", name="Next page").click()

@@ -7,8 +7,9 @@ import psycopg
 import pytest
 
 from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
+from tests.brokers.cluster import PATIENCE, Cluster
 from tests.brokers.fixtures import Connect, StartCluster
+from willow_site.processes import wait_until
 
 CUT = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -41,8 +42,8 @@ def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
         yield cluster
 
 
-async def lose_the_answer_to_its_fetch(cluster: Cluster, client: Client, queue: str) -> int:
-    """Its message is claimed in the database, and its fetch has failed. Returns the fetch's label."""
+async def lose_the_answer_to_its_fetch(cluster: Cluster, client: Client, queue: str) -> None:
+    """Its message is claimed in the database, and its fetch has failed."""
     shard = (await client.post(queue, "m"))["shard"]
     with psycopg.connect(cluster.database_url) as blocking:
         blocking.execute("LOCK TABLE delivery_pendingnotice IN EXCLUSIVE MODE")
@@ -51,13 +52,11 @@ async def lose_the_answer_to_its_fetch(cluster: Cluster, client: Client, queue: 
         cluster.query(CUT, READERS)
         await client.expect(label, type="error", code="Unavailable")
         blocking.execute(CLAIM_FOR, [client.id, shard])  # as if it had been cut a moment later
-    return label
 
 
 async def wait_until_blocked(cluster: Cluster, lane: str) -> None:
     waiting = "SELECT 1 FROM pg_stat_activity WHERE application_name = %s AND wait_event_type = 'Lock'"
-    while not await asyncio.to_thread(cluster.query, waiting, lane):
-        pass
+    assert await asyncio.to_thread(wait_until, lambda: cluster.query(waiting, lane), PATIENCE)
 
 
 async def test_it_goes_back_while_its_client_stays(cluster: Cluster, connect: Connect, queue: str) -> None:

@@ -237,11 +237,14 @@ async def test_work_that_raises_fails_its_message(broker: Cluster, client: Clien
     assert error == "ZeroDivisionError: division by zero"
 
 
-async def test_long_work_is_kept_alive(client: Client, queue: str, texts_sent: list[bytes]) -> None:
+async def test_long_work_is_kept_alive(broker: Cluster, client: Client, queue: str, texts_sent: list[bytes]) -> None:
     await client.post(queue, "m")
-    async with client.working(await fetched(client, queue, work_timeout=0.3)), asyncio.timeout(PATIENCE):
+    message = await fetched(client, queue, work_timeout=0.3)
+    async with client.working(message), asyncio.timeout(PATIENCE):
         while sum(b"keepalive" in text for text in texts_sent) < 5:
             await asyncio.sleep(0.02)
+    ended = "SELECT outcome, attempt FROM delivery_journal WHERE queue_id = %s"
+    assert broker.query(ended, message.shard) == [("finished", 1)]
 
 
 # queues, subscriptions, names
