@@ -2,13 +2,13 @@
 
 import http.cookiejar
 import re
+import secrets
 import time
 import urllib.parse
 import urllib.request
 
 from benchmarks.broker_process import BrokerProcess
 
-NAME = "operator"
 PASSWORD = "correct horse battery staple"
 PAGE_SECONDS = 60
 
@@ -16,7 +16,8 @@ PAGE_SECONDS = 60
 class Operator:
     def __init__(self, broker: BrokerProcess) -> None:
         """Makes the account, and logs in."""
-        account = ("--no-input", "--verbosity=0", f"--username={NAME}", "--email=")
+        name = f"operator-{secrets.token_hex(4)}"
+        account = ("--no-input", "--verbosity=0", f"--username={name}", "--email=")
         broker.manage("createsuperuser", *account, password=PASSWORD)
         self._address = broker.http_url
         cookies = http.cookiejar.CookieJar()
@@ -24,7 +25,7 @@ class Operator:
         form = self._open("/admin/login/").decode()
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)
         assert token is not None
-        fields = {"username": NAME, "password": PASSWORD, "csrfmiddlewaretoken": token[1], "next": "/console/nodes/"}
+        fields = {"username": name, "password": PASSWORD, "csrfmiddlewaretoken": token[1], "next": "/console/nodes/"}
         self._open("/admin/login/", urllib.parse.urlencode(fields).encode())
 
     def milliseconds_for(self, path: str, **query: str) -> float:

@@ -16,6 +16,7 @@ from benchmarks.scenarios import (
     memory,
     message_list,
     one_by_one,
+    overview,
     posts,
     request_reply,
     tag_subscriptions,
@@ -34,6 +35,7 @@ SCENARIOS: tuple[ModuleType, ...] = (
     backlog,
     dead_rows,
     message_list,
+    overview,
     memory,
     idle_connections,
 )

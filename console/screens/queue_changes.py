@@ -1,5 +1,6 @@
 """What operators do to queues: make, change, pause, resume, purge, delete."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -59,34 +60,28 @@ def queue_settings(request: HttpRequest, queue_id: int) -> HttpResponse:
 
 @screen(May.CHANGE_QUEUES)
 def queue_pause_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
-    queue = get_object_or_404(Queue, pk=queue_id)
-    question = Question(
-        title=f"Pause {queue}",
-        says=[
-            "Nothing is handed out until somebody resumes the queue. Posts are taken, and clients keep what they hold."
-        ],
-        button="Pause",
-    )
-
-    def pause() -> str:
-        queue_pause(queue=queue, by=staff(request.user))
-        readings.queue_figures.forget()  # type: ignore[attr-defined]
-        return f"{queue} is paused: posts are taken, nothing is handed out."
-
-    return answer(request, question, pause, back=reverse("console:queue", args=[queue_id]))
+    says = "Nothing is handed out until somebody resumes the queue. Posts are taken, and clients keep what they hold."
+    return _switch(request, queue_id, queue_pause, "Pause", says, "is paused: posts are taken, nothing is handed out.")
 
 
 @screen(May.CHANGE_QUEUES)
 def queue_resume_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
+    says = "Messages are handed out again, at once."
+    return _switch(request, queue_id, queue_resume, "Resume", says, "hands out messages again.")
+
+
+def _switch(
+    request: HttpRequest, queue_id: int, change: Callable[..., None], button: str, says: str, done: str
+) -> HttpResponse:
     queue = get_object_or_404(Queue, pk=queue_id)
-    question = Question(title=f"Resume {queue}", says=["Messages are handed out again, at once."], button="Resume")
 
-    def resume() -> str:
-        queue_resume(queue=queue, by=staff(request.user))
+    def act() -> str:
+        change(queue=queue, by=staff(request.user))
         readings.queue_figures.forget()  # type: ignore[attr-defined]
-        return f"{queue} hands out messages again."
+        return f"{queue} {done}"
 
-    return answer(request, question, resume, back=reverse("console:queue", args=[queue_id]))
+    question = Question(title=f"{button} {queue}", says=[says], button=button)
+    return answer(request, question, act, back=reverse("console:queue", args=[queue_id]))
 
 
 @screen(May.PURGE_QUEUES)
