@@ -10,7 +10,7 @@ WITH dying AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING dying d JOIN queues_queue q ON q.id = d.queue_id
-    WHERE m.queue_id = d.queue_id AND m.sequence = d.sequence AND m.index = d.index
+    WHERE m.queue_id = ANY (ARRAY[d.queue_id]) AND m.sequence = ANY (ARRAY[d.sequence]) AND m.index = d.index
     RETURNING q.name AS queue_name, q.tags AS queue_tags, q.keep_bodies, d.reason,
               coalesce(d.client, m.last_client) AS client, coalesce(d.error, m.last_error) AS error,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.posted_at, m.assigned_at, m.holder,

@@ -33,7 +33,7 @@ WITH demand AS (
     SET state = 2, holder = a.holder, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
         work_timeout = a.work_timeout, lease_until = now() + a.work_timeout * interval '1 second'
     FROM assigned a
-    WHERE m.queue_id = a.queue_id AND m.sequence = a.sequence
+    WHERE m.queue_id = ANY (ARRAY[a.queue_id]) AND m.sequence = ANY (ARRAY[a.sequence])
     RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify
 ), noticed AS (

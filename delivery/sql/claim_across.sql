@@ -24,7 +24,7 @@ WITH considered AS (
     LIMIT %(looked_at)s
 ), locked AS MATERIALIZED (
     SELECT m.queue_id, m.sequence, c.place
-    FROM chosen c JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence
+    FROM chosen c JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
     WHERE m.state + 0 = 0  -- still ready; written so that only the primary key fits
     ORDER BY c.place
     LIMIT %(places)s
@@ -35,7 +35,7 @@ WITH considered AS (
         work_timeout = coalesce(%(work_timeout)s, q.heartbeat_timeout),
         lease_until = now() + coalesce(%(work_timeout)s, q.heartbeat_timeout) * interval '1 second'
     FROM locked l JOIN queues_queue q ON q.id = l.queue_id
-    WHERE m.queue_id = l.queue_id AND m.sequence = l.sequence
+    WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.sequence = ANY (ARRAY[l.sequence])
     RETURNING l.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify, q.name AS queue_name
 ), noticed AS (

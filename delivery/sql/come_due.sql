@@ -15,5 +15,5 @@ FROM (
     ) d
     WHERE %(queue_id)s::bigint[] IS NULL OR q.id = ANY (%(queue_id)s::bigint[])
 ) due
-WHERE m.queue_id = due.queue_id AND m.sequence = due.sequence
+WHERE m.queue_id = ANY (ARRAY[due.queue_id]) AND m.sequence = ANY (ARRAY[due.sequence])
 RETURNING m.queue_id

@@ -2,5 +2,5 @@
 -- Runs on: the message's primary key.
 SELECT m.queue_id, m.sequence, m.index, m.state, m.origin_queue_id
 FROM unnest(%(queue_id)s::bigint[], %(sequence)s::bigint[], %(index)s::bigint[]) AS c (queue_id, sequence, index)
-JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence
+JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
 WHERE c.index IS NULL OR m.index = c.index

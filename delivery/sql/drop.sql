@@ -7,14 +7,14 @@ WITH chosen AS (
 ), locked AS MATERIALIZED (
     SELECT c.place, m.queue_id, m.sequence, q.name AS queue_name, q.tags AS queue_tags, q.keep_bodies
     FROM chosen c
-    JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence
-    JOIN queues_queue q ON q.id = m.queue_id
+    JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
+    JOIN queues_queue q ON q.id = c.queue_id
     WHERE (m.state + 0 IN (0, 1, 3) OR %(forced)s::boolean) AND (c.index IS NULL OR m.index = c.index)
     FOR UPDATE OF m SKIP LOCKED
 ), ended AS (
     DELETE FROM delivery_message m
     USING locked l
-    WHERE m.queue_id = l.queue_id AND m.sequence = l.sequence
+    WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.sequence = ANY (ARRAY[l.sequence])
     RETURNING l.place, l.queue_name, l.queue_tags, l.keep_bodies, m.queue_id, m.sequence, m.index, m.attempts,
               m.priority, m.body, m.posted_at, m.assigned_at, m.holder, m.last_client, m.last_error,
               m.poster, m.poster_node, m.label, m.notify

@@ -16,7 +16,7 @@ WITH excess AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING oldest o
-    WHERE m.queue_id = o.queue_id AND m.sequence = o.sequence
+    WHERE m.queue_id = ANY (ARRAY[o.queue_id]) AND m.sequence = ANY (ARRAY[o.sequence])
     RETURNING o.queue_name, o.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at,
               octet_length(m.body) AS size, m.poster, m.poster_node, m.label, m.notify
 ), journalled AS (

@@ -11,7 +11,7 @@ WITH ending AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING ending e JOIN queues_queue q ON q.id = e.queue_id
-    WHERE m.queue_id = e.queue_id AND m.sequence = e.sequence
+    WHERE m.queue_id = ANY (ARRAY[e.queue_id]) AND m.sequence = ANY (ARRAY[e.sequence])
       AND m.state = 2 AND m.holder IS NOT DISTINCT FROM e.holder AND (e.index IS NULL OR m.index = e.index)
     RETURNING e.place, e.client, e.reply, q.name AS queue_name, q.tags AS queue_tags,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at,

@@ -8,7 +8,7 @@ SELECT c.place, m.queue_id, m.sequence, m.index, m.priority, m.attempts, m.key, 
        extract(epoch FROM m.expires_at - now())::float8 AS ttl
 FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
      WITH ORDINALITY AS c (queue_id, sequence, index, place)
-JOIN delivery_message m ON m.queue_id = c.queue_id AND m.sequence = c.sequence
+JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
 WHERE m.state + 0 IN (0, 1) AND (c.index IS NULL OR m.index = c.index) AND m.notify & 256 = 0
   AND (m.attempts = 0 OR NOT %(untouched)s::boolean)
 ORDER BY c.place

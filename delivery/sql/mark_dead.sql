@@ -7,4 +7,4 @@ FROM unnest(
     %(queue_id)b::bigint[], %(sequence)b::bigint[], %(origin_queue_id)b::bigint[], %(origin_index)b::bigint[],
     %(origin_attempts)b::bigint[], %(reason)b::text[], %(error)b::text[], %(client)b::text[]
 ) AS d (queue_id, sequence, origin_queue_id, origin_index, origin_attempts, reason, error, client)
-WHERE m.queue_id = d.queue_id AND m.sequence = d.sequence
+WHERE m.queue_id = ANY (ARRAY[d.queue_id]) AND m.sequence = ANY (ARRAY[d.sequence])

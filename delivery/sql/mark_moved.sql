@@ -6,4 +6,4 @@ FROM unnest(
     %(queue_id)b::bigint[], %(sequence)b::bigint[], %(poster)b::bigint[], %(poster_node)b::bigint[],
     %(label)b::bigint[], %(notify)b::bigint[]
 ) AS w (queue_id, sequence, poster, poster_node, label, notify)
-WHERE m.queue_id = w.queue_id AND m.sequence = w.sequence
+WHERE m.queue_id = ANY (ARRAY[w.queue_id]) AND m.sequence = ANY (ARRAY[w.sequence])

@@ -5,8 +5,8 @@ SELECT m.queue_id, q.name, q.tags, m.sequence, m.index, m.state, m.priority, m.a
        m.dead_reason, m.died_at, octet_length(m.body), CASE WHEN %(with_bodies)s THEN substr(m.body, 1, %(bytes)s) END
 FROM unnest(%(queue_id)s::bigint[], %(sequence)s::bigint[]) WITH ORDINALITY
      AS wanted (queue_id, sequence, number)
-JOIN delivery_message m ON m.queue_id = wanted.queue_id AND m.sequence = wanted.sequence
-JOIN queues_queue q ON q.id = m.queue_id
+JOIN delivery_message m ON m.queue_id = ANY (ARRAY[wanted.queue_id]) AND m.sequence = ANY (ARRAY[wanted.sequence])
+JOIN queues_queue q ON q.id = wanted.queue_id
 LEFT JOIN clients_session s ON s.id = m.holder
 LEFT JOIN clients_client c ON c.id = s.client_id
 ORDER BY wanted.number

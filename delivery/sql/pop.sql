@@ -22,7 +22,7 @@ WITH demand AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING picked k
-    WHERE m.queue_id = k.queue_id AND m.sequence = k.sequence
+    WHERE m.queue_id = ANY (ARRAY[k.queue_id]) AND m.sequence = ANY (ARRAY[k.sequence])
     RETURNING k.place, k.queue_name, k.queue_tags, k.keep_bodies, m.queue_id, m.sequence, m.index,
               m.attempts + 1 AS attempts, m.priority, m.body, m.posted_at,
               m.poster, m.poster_node, m.label, m.notify

@@ -1,6 +1,6 @@
 -- queue_figures: every queue with what it holds in which state, how long the oldest claimable message has waited, and
 -- how many sessions read it.
--- Runs on: free_sequences_of_queue, message_lease, message_delayed, each read once; message_ready up to four times for
+-- Runs on: free_sequences_of_queue, message_lease, message_delayed, each as a whole; message_ready up to four times for
 -- each queue that holds something.
 -- Shape: live messages are known, not counted (see live_counts.sql). Claims go by priority, so the oldest message that
 -- may be claimed is either the next one, or the first of the lowest priority, which waits behind all others.

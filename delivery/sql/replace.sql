@@ -10,4 +10,4 @@ FROM unnest(
     %(queue_id)b::bigint[], %(sequence)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[], %(delay)b::float8[],
     %(ttl)b::float8[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[]
 ) AS w (queue_id, sequence, priority, body, delay, ttl, poster, label, notify)
-WHERE m.queue_id = w.queue_id AND m.sequence = w.sequence
+WHERE m.queue_id = ANY (ARRAY[w.queue_id]) AND m.sequence = ANY (ARRAY[w.sequence])

@@ -26,7 +26,7 @@ WITH bound AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING past p
-    WHERE m.queue_id = p.queue_id AND m.sequence = p.sequence AND m.state = 3
+    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.sequence = ANY (ARRAY[p.sequence]) AND m.state = 3
     RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.priority, m.poster, m.posted_at,
               octet_length(m.body) AS size
 ), journalled AS (

@@ -17,8 +17,8 @@ WITH failing AS (
            coalesce(f.delay, least(q.retry_delay_max, q.retry_delay * q.retry_backoff ^ least(m.attempts - 1, 50))
                              * (0.75 + 0.5 * random())) AS delay
     FROM failing f
-    JOIN delivery_message m ON m.queue_id = f.queue_id AND m.sequence = f.sequence
-    JOIN queues_queue q ON q.id = m.queue_id
+    JOIN delivery_message m ON m.queue_id = ANY (ARRAY[f.queue_id]) AND m.sequence = ANY (ARRAY[f.sequence])
+    JOIN queues_queue q ON q.id = f.queue_id
     WHERE m.state = 2 AND m.holder IS NOT DISTINCT FROM f.holder AND (f.index IS NULL OR m.index = f.index)
     FOR UPDATE OF m
 ), target AS (
@@ -30,7 +30,7 @@ WITH failing AS (
         holder = NULL, lease_until = NULL, work_timeout = CASE WHEN m.notify & 256 > 0 THEN m.work_timeout END,
         last_error = coalesce(t.error, m.last_error), last_client = coalesce(t.client, m.last_client)
     FROM target t
-    WHERE NOT t.exhausted AND m.queue_id = t.queue_id AND m.sequence = t.sequence
+    WHERE NOT t.exhausted AND m.queue_id = ANY (ARRAY[t.queue_id]) AND m.sequence = ANY (ARRAY[t.sequence])
 ), journalled AS (
     INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
                                   holder, client, node, posted_at, assigned_at, size, error)

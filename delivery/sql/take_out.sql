@@ -8,7 +8,7 @@ WITH leaving AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING leaving l JOIN queues_queue q ON q.id = l.queue_id
-    WHERE m.queue_id = l.queue_id AND m.sequence = l.sequence AND m.index = l.index
+    WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.sequence = ANY (ARRAY[l.sequence]) AND m.index = l.index
     RETURNING q.name AS queue_name, q.tags AS queue_tags, l.error, m.queue_id, m.sequence, m.index, m.attempts,
               m.priority, m.posted_at, m.assigned_at, m.last_client, m.poster, octet_length(m.body) AS size
 ), journalled AS (

@@ -22,12 +22,14 @@ FILL = """
 """
 EMPTY = "DELETE FROM delivery_message"
 LEARN = "ANALYZE delivery_message"
+BELIEVE_IN_A_MILLION = "UPDATE pg_class SET reltuples = 1000000 WHERE relname = 'delivery_message'"
 # What the planner may believe of the message table: nothing, that it is full, that it is empty where it is not.
 HISTORIES = {
     "never-analyzed": [],
     "waiting": [FILL.format(every=1000), LEARN],
     "all-claimed": [FILL.format(every=1), LEARN],
     "filled-again-after-analyze": [LEARN, FILL.format(every=2)],
+    "a-million": [FILL.format(every=2), LEARN, BELIEVE_IN_A_MILLION],
     "emptied": [FILL.format(every=2), EMPTY, LEARN],
 }
 
@@ -59,14 +61,24 @@ def plan_of(query: str) -> str:
 def fault_in_the_plan_of(path: Path) -> str | None:
     comment, query = comment_and_query(path)
     plan = plan_of(query)
-    used = set(re.findall(r"using (\w+) on delivery_message\b", plan))
-    named = {index for index in used if index in comment}
-    if "message's primary key" in comment:
-        named.add(PRIMARY_KEY)
-    if used - named:
-        return f"the comment does not name {used - named}:\n{plan}"
-    if "Scan on delivery_message" in plan.replace("Index Scan", "").replace("Index Only Scan", ""):
-        return f"the whole table is read:\n{plan}"
+    lines = plan.splitlines()
+    for number, line in enumerate(lines):
+        if "Scan" in line and re.search(r" on delivery_message\b", line):
+            scan = re.search(r"Index (?:Only )?Scan (?:Backward )?using (\w+)", line)
+            fault = fault_in(scan[1], "".join(lines[number + 1 : number + 2]), comment) if scan else "reads the whole table"
+            if fault:
+                return f"{fault}:\n{plan}"
+    return None
+
+
+def fault_in(index: str, condition: str, comment: str) -> str | None:
+    """An index that the comment names must also be entered where its conditions say, not walked from end to end."""
+    if index not in comment and not (index == PRIMARY_KEY and "message's primary key" in comment):
+        return f"the comment does not name {index}"
+    if "Index Cond" not in condition and "as a whole" not in comment:
+        return f"walks over all of {index}"
+    if index == PRIMARY_KEY and "sequence" not in condition and "once for each" not in comment:
+        return f"walks over a whole queue by {index}"
     return None
 
 
