@@ -107,7 +107,8 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         payload = b"".join(self.message_data)
         if self.message_is_binary:
             return {"type": "websocket.receive", "bytes": payload}
-        return {"type": "websocket.receive", "text": payload.decode()}
+        # What is no UTF-8 stays recognisable: the command that holds it is refused, and not the connection closed.
+        return {"type": "websocket.receive", "text": payload.decode(errors="surrogateescape")}
 
     def _is_too_large(self) -> bool:
         return self.message_data_total_length > settings.WILLOW.max_frame_bytes

@@ -179,6 +179,22 @@ async def test_a_malformed_frame_gets_its_error_and_everything_goes_on(
     assert client.unread() == []
 
 
+@pytest.mark.parametrize("padding", ["", " " * 70_000], ids=["short", "long"])
+async def test_a_text_that_is_no_utf8_is_refused_alone(client: Client, queue: str, padding: str) -> None:
+    good = j(type="post", queue=queue, message="m", label=8, notify=["sync"])
+    bad = post(message="\x00").replace("\\u0000", "\x00")
+    frame = f"[{padding}{bad},{good}]".encode().replace(b"\x00", b"\xff")
+    await client.socket.send(frame, text=True)
+    await client.expect(7, type="error", code="BadRequest", key="message")
+    await client.expect(8, notice="sync")
+
+
+async def test_a_text_that_is_no_utf8_may_come_in_pieces(client: Client, queue: str) -> None:
+    await client.socket.send([b'{"type":"pop","label":7,"queue":"', b"\xff", b'"}'], text=True)
+    await client.expect(7, type="error", code="BadRequest", key="queue")
+    await client.post(queue, "m")
+
+
 @pytest.mark.parametrize("filler", ["x", b"x"], ids=["text", "binary"])
 async def test_a_frame_of_a_hundred_megabytes_is_too_large(
     client: Client, other: Client, queue: str, filler: str | bytes

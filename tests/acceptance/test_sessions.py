@@ -44,6 +44,16 @@ async def test_a_client_that_answers_no_pings_is_disconnected(
         await client.close()
 
 
+async def test_an_id_that_cannot_be_anybodys_is_answered_by_a_new_one_and_harms_nobody(
+    client: Client, connect: Connect, queue: str
+) -> None:
+    for strange in ("\0", "a\0b", "zwölf", "x" * 5000):
+        newcomer = await connect(id=strange)
+        assert newcomer.greeting["type"] == "hello"
+        assert newcomer.id != strange
+        await client.post(queue, "m")
+
+
 async def test_a_disconnected_reader_takes_nothing_with_it(
     broker: Cluster, connect: Connect, client: Client, other: Client, queue: str
 ) -> None:
