@@ -43,12 +43,13 @@ class Wire(Enum):
     NAMES = "Vec<String>, though JSON may give one name"
     LABEL_OR_ZERO = "u64, 0 for none"
     START = "an enum: new, oldest, or an index (u64)"
+    STAGE = "any stage can be read, though not all are allowed"
     WITHOUT_OPTION = "written plainly, though JSON may leave the field out"
 
 
 Stage = Literal["ready", "write", "sync", "assign", "finish", "retry", "drop", "keepalive"]
-NotifyStage = Literal["ready", "write", "sync", "assign", "finish", "retry", "drop"]
-Persistence = Literal["ready", "write", "sync"]
+NotifyStage = Annotated[Literal["ready", "write", "sync", "assign", "finish", "retry", "drop"], Wire.STAGE]
+Persistence = Annotated[Literal["ready", "write", "sync"], Wire.STAGE]
 Match = Literal["all", "exact", "strict", "combined", "any"]
 Kind = Literal["work", "stream"]
 Overflow = Literal["reject", "drop_oldest"]

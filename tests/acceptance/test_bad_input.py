@@ -147,7 +147,7 @@ MALFORMED = {
     "an option that is neither": (POP + text(b"q") + length(0) + b"\2", "match", None),
     "a match that stands for nothing": (POP + text(b"q") + length(0) + b"\1\x09\0\0\0", "match", None),
     "a sync that stands for nothing": (
-        FETCH + text(b"q") + length(0) + b"\0" + bytes(8) + b"\0" + b"\x06\0\0\0",
+        FETCH + text(b"q") + length(0) + b"\0" + bytes(8) + b"\0" + b"\x08\0\0\0",
         "sync",
         None,
     ),
