@@ -1,5 +1,8 @@
 """Section 6 of the protocol on one node: disconnects, `hold`, and coming back with an id."""
 
+import socket
+import struct
+
 import pytest
 
 from tests.brokers.client import Client
@@ -28,6 +31,25 @@ async def test_a_connection_that_breaks_off_is_a_disconnect(client: Client, othe
     await other.fetch(queue)
     other.socket.transport.abort()
     assert (await client.fetch(queue, block_timeout=30))["attempt"] == 2
+
+
+async def test_a_connection_that_is_reset_with_something_unread_is_a_disconnect(
+    client: Client, connect: Connect, queue: str
+) -> None:
+    """As the system does it for a client that is killed while it sends."""
+    await client.create(queue, retry_delay=0)
+    for _ in range(5):
+        await client.post(queue, "m")
+        reader = await connect()
+        await reader.fetch(queue)
+        transport, most = reader.socket.transport, 1_000_000
+        at_once = struct.pack("ii", 1, 0)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        transport.write(struct.pack("!BBQ4s", 0x81, 0xFF, most, b"mask") + bytes(most))
+        transport.abort()
+        message = await client.fetch(queue, block_timeout=15)
+        assert message["attempt"] == 2
+        await client.finish(message)
 
 
 async def test_a_client_that_answers_no_pings_is_disconnected(
