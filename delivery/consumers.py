@@ -52,7 +52,9 @@ class Handshake:
 
     @property
     def resumed_id(self) -> str | None:
-        return self._argument("id")
+        """None also for what cannot be anybody's: PostgreSQL would not even look for a text with NUL."""
+        given = self._argument("id")
+        return None if given is None or "\0" in given else given
 
     def hold_seconds(self) -> float:
         given = self._argument("hold")

@@ -63,7 +63,7 @@ class Session:
         self.hold_seconds = 0.0
         self.registered: RegisteredClient | None = None
         self.restored = False  # what the client read and held in its last session has been taken up again
-        self.held_back: deque[Callable[[], None]] | None = None  # commands behind a `register` that is under way
+        self.held_back: deque[Callable[[], None]] | None = None  # commands behind one that must be over first
         self.closed = False
         self.under_way = 0  # commands that will be answered without the client's help
         self.when_less: Callable[[], None] | None = None  # told when fewer are under way
@@ -114,7 +114,7 @@ class Session:
             self.when_less()
 
     def hold_back(self) -> None:
-        """What comes now waits for `go_on`: who the client is decides about it."""
+        """What comes now waits for `go_on`: who the client is decides about it, or its order among posts."""
         self.held_back = deque()
 
     def go_on(self) -> None:

@@ -1,7 +1,7 @@
 """The posts of one connection, and what their poster is told."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from delivery.posting import PostRequest
@@ -15,31 +15,41 @@ if TYPE_CHECKING:
 
 
 class Posts:
-    """The posts of one connection: how many are under way to each queue, and what waits for them."""
+    """The posts of one connection: which are under way to each queue, and what waits for them."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self._under_way: Counter[str] = Counter()  # by queue name
-        self._afterwards: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
+        self._begun = 0
+        # By queue name: of each post its place among all of this connection, the oldest first.
+        self._under_way: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        # By queue name: what runs when the posts up to a place are over.
+        self._afterwards: defaultdict[str, deque[tuple[int, Callable[[], None]]]] = defaultdict(deque)
 
     @property
     def session_id(self) -> int:
         return self._session.session_id
 
-    def began(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._under_way[name] += 1
+    def began(self, command: Post) -> None:
+        self._begun += 1
+        for name in command.queues:
+            self._under_way[name][id(command)] = self._begun
 
     def then(self, name: str, action: Callable[[], None]) -> None:
-        """Run when this connection's earlier posts to a queue are stored: its own reads must see them."""
+        """Run when this connection's earlier posts to a queue are stored: its own reads must see them.
+
+        Later ones do not count: a client that never stops posting reads all the same.
+        """
         if name in self._under_way:
-            self._afterwards[name].append(action)
+            self._afterwards[name].append((self._begun, action))
         else:
             action()
 
     def post_accepted(self, request: PostRequest) -> None:
-        if request.notify & READY:
-            self._session.send(Notice(request.command.label, "ready"))
+        if not request.notify & READY:
+            return
+        several = len(request.copies) > 1
+        for copy in request.copies:
+            self._session.send(Notice(request.command.label, "ready", queue=copy.queue.name if several else None))
 
     def post_stored(self, request: PostRequest) -> None:
         several = len(request.copies) > 1
@@ -71,8 +81,17 @@ class Posts:
             self._session.refuse(command.label, error)
         self._session.ended()
         for name in command.queues:
-            self._under_way[name] -= 1
-            if not self._under_way[name]:
+            under_way = self._under_way[name]
+            del under_way[id(command)]
+            if not under_way:
                 del self._under_way[name]
-                for action in self._afterwards.pop(name, ()):
-                    action()
+            if name in self._afterwards:
+                self._let_through(name, oldest=next(iter(under_way.values()), self._begun + 1))
+
+    def _let_through(self, name: str, oldest: int) -> None:
+        """Run what waited only for posts before the oldest that is still under way."""
+        waiting = self._afterwards[name]
+        while waiting and waiting[0][0] < oldest:
+            waiting.popleft()[1]()
+        if not waiting:
+            self._afterwards.pop(name, None)

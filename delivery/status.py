@@ -11,23 +11,23 @@ from queues.definitions import SETTING_NAMES
 
 COUNTS = ("ready", "delayed", "in_flight", "dead")
 REUSE_FACTOR = 50  # a status that took a second to make is good for fifty
+MANY_COUNTED = 10_000  # messages; counting fewer is never what made it slow
 
-_made: dict[str, tuple[float, dict[str, Any] | None]] = {}  # by name: until when, and the status
+_made: dict[str, tuple[float, dict[str, Any]]] = {}  # by name: until when, and the status
 
 
 def status_of(name: str) -> dict[str, Any] | None:
-    """The status of all queues of a name, or None. Made anew for each call, unless making it has become slow.
+    """The status of all queues of a name, or None. Made anew for each call, unless there is very much to count.
 
     Everything in it is exact; counting what is delayed or in flight takes as long as there is much of it.
     """
-    until, status = _made.get(name, (0.0, None))
     started = time.monotonic()
-    if started < until:
-        return status
+    if name in _made and started < _made[name][0]:
+        return _made[name][1]
     status = _read(name)
-    finished = time.monotonic()
     _made.pop(name, None)
-    if finished - started > 1 / REUSE_FACTOR:
+    if status is not None and status["totals"]["delayed"] + status["totals"]["in_flight"] > MANY_COUNTED:
+        finished = time.monotonic()
         _made[name] = (finished + (finished - started) * REUSE_FACTOR, status)
     return status
 

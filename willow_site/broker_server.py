@@ -15,6 +15,7 @@ from typing import Any
 from daphne.server import Server
 from twisted.internet import reactor
 
+from willow_site.broken_sockets import BrokenSockets
 from willow_site.configuration import Configuration
 from willow_site.websocket_inbox import Inbox
 from willow_site.websocket_protocol import BrokerWebSocketProtocol
@@ -86,6 +87,8 @@ class BrokerServer(Server):
 
     def _begin(self) -> None:
         self.ws_factory.protocol = BrokerWebSocketProtocol
+        self.ws_factory.broken_sockets = BrokenSockets(self._loop)
+        self.ws_factory.setProtocolOptions(utf8validateIncoming=False)  # a bad frame never ends a connection
         self._bound_socket.listen(BACKLOG)
         self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)
         self._bound_socket.close()  # Twisted has its own handle: with this one open the port would stay open too

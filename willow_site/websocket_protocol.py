@@ -9,10 +9,12 @@ from typing import Any
 
 from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
+from twisted.python.failure import Failure
 
 from willow_site.websocket_frames import message_frame, whole_text
 
 NORMAL_CLOSURE = 1000
+MOST_READS = 10_000  # of a broken connection: more than the system keeps for one
 
 
 class BrokerWebSocketProtocol(WebSocketProtocol):
@@ -27,6 +29,21 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
     def connectionMade(self) -> None:
         super().connectionMade()
         self._outgoing: list[bytes] = []
+        self._socket_number = self.transport.fileno()
+        self.factory.broken_sockets.watch(self._socket_number, self._find_end)
+
+    def connectionLost(self, reason: Failure) -> None:
+        self.factory.broken_sockets.forget(self._socket_number)
+        super().connectionLost(reason)
+
+    def _find_end(self) -> None:
+        """Read what is left of a broken connection, until Twisted knows that it has ended."""
+        transport = self.transport
+        for _ in range(MOST_READS):
+            if not transport.connected:
+                return
+            if (end := transport.doRead()) is not None:
+                transport.connectionLost(Failure(end))
 
     def dataReceived(self, data: bytes) -> None:
         if self.state == self.STATE_OPEN and not (self.data or self.inside_message or self.current_frame):
@@ -68,7 +85,10 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         sent = 0
         if transport.connected and not transport.dataBuffer and not transport._tempDataLen:
             written = transport.writeSomeData(data)
-            sent = written if isinstance(written, int) else 0  # a lost connection is found out by `write`
+            if not isinstance(written, int):
+                self._find_end()
+                return
+            sent = written
         if sent < len(data):
             transport.write(data[sent:])
 
@@ -107,7 +127,8 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         payload = b"".join(self.message_data)
         if self.message_is_binary:
             return {"type": "websocket.receive", "bytes": payload}
-        return {"type": "websocket.receive", "text": payload.decode()}
+        # What is no UTF-8 stays recognisable: the command that holds it is refused, and not the connection closed.
+        return {"type": "websocket.receive", "text": payload.decode(errors="surrogateescape")}
 
     def _is_too_large(self) -> bool:
         return self.message_data_total_length > settings.WILLOW.max_frame_bytes

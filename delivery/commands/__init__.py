@@ -61,7 +61,7 @@ HANDLERS: dict[type[Command], Callable[[Session, Any], None]] = {
 
 
 def handle(session: Session, commands: Iterable[Command | FrameError]) -> None:
-    """Take the commands of a frame in their order. None of them waits here, except for a `register` before it."""
+    """Take the commands of a frame in their order. None of them waits here, but while `session.held_back` is set."""
     session.last_heard = time.monotonic()
     for command in commands:
         if session.held_back is None:

@@ -29,16 +29,28 @@ def submit_post(
     work_timeout: float | None = None,
 ) -> None:
     session.began()
-    session.posts.began(command.queues)
+    session.posts.began(command)
+    directory = session.node.directory
+    # The directory keeps the order of posts that wait for one name. What waits for several names would be overtaken.
+    holds_back = len(command.queues) > 1 and not all(directory.known(name, tags) for name in command.queues)
 
     def failed(error: WillowError) -> None:
         session.posts.ended(command, error)
+        if holds_back:
+            session.go_on()
 
     def found(queues: Sequence[QueueRecord]) -> None:
+        submit(queues)
+        if holds_back:
+            session.go_on()
+
+    def submit(queues: Sequence[QueueRecord]) -> None:
         if awaits_reply and queues[0].is_stream:
-            failed(stream_is_no_service(queues[0].name, field="service"))
+            session.posts.ended(command, stream_is_no_service(queues[0].name, field="service"))
         else:
             request = PostRequest(session.posts, command, queues, awaits_reply=awaits_reply, work_timeout=work_timeout)
             session.node.engine.post(request)
 
-    session.node.directory.find_each(command.queues, tags, found, failed)
+    if holds_back:
+        session.hold_back()
+    directory.find_each(command.queues, tags, found, failed)

@@ -38,7 +38,9 @@ def register(session: "Session", command: Register) -> None:
         )
 
     def done(registration: Registration) -> None:
-        if not session.closed:
+        if session.closed:
+            _is_over(session)  # what the client posted after it is still to be stored
+        else:
             _take_up(session, command.label, registration)
 
     def failed(error: WillowError) -> None:
@@ -72,7 +74,11 @@ def _find_queues(session: "Session", wishes: list[Wish], held: Sequence[Any]) ->
 
     def resolved(name: str, _: object) -> None:
         missing.discard(name)
-        if not missing and not session.closed:
+        if missing:
+            return
+        if session.closed:
+            _is_over(session)
+        else:
             _start(session, wishes, held)
 
     if not missing:

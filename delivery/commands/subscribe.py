@@ -49,13 +49,23 @@ def subscribe(session: "Session", command: Subscribe) -> None:
         _write_down(session, wish, queues, opened, failed)
 
     def opened(positions: Positions) -> None:
-        if not subscription.ended and not session.closed:
+        if not session.closed:
             _begin(session, subscription, positions)
+        go_on()
 
     def failed(error: WillowError) -> None:
-        session.subscriptions.pop(wish.label, None)
+        if session.subscriptions.get(wish.label) is subscription:
+            del session.subscriptions[wish.label]
         session.refuse(wish.label, error)
+        go_on()
 
+    def go_on() -> None:
+        if holds_back:
+            session.go_on()
+
+    holds_back = session.registered is not None  # a post behind it must find the stream's position taken
+    if holds_back:
+        session.hold_back()
     directory = session.node.directory
     session.posts.then(wish.name, lambda: directory.resolve(wish.name, tags, wish.match, found, failed))
 
@@ -90,7 +100,8 @@ def _begin(session: "Session", subscription: Subscription, positions: Positions)
     queues = session.node.directory.matching(wish.name, wish.tags, wish.match)
     identities = tuple(QueueIdentity(queue.name, queue.tags, queue.id) for queue in queues)
     session.send(Subscribed(wish.label, identities))
-    subscription.start(queues, positions)
+    if not subscription.ended:
+        subscription.start(queues, positions)
 
 
 def unsubscribe(session: "Session", command: Unsubscribe) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
 
-from delivery.protocol.fields import Wire
+from delivery.protocol.fields import Stage, Wire
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ _BY_MARK: dict[Wire, WireType] = {
     Wire.NAMES: Sequence(Text()),
     Wire.LABEL_OR_ZERO: LabelOrZero(),
     Wire.START: Start(),
+    Wire.STAGE: Choice(get_args(Stage)),
 }
 _BY_TYPE: dict[type, WireType] = {bool: Boolean(), float: Number("d"), str: Text()}
 

@@ -31,6 +31,7 @@ BODY_RULE = "a text, or a list of byte values from 0 to 255"
 U64_RULE = f"a whole number from 0 to {U64_MAX}"
 SHORT_TEXT_RULE = "a text of 1 to 500 characters without NUL"
 ERROR_TEXT_RULE = "a text of at most 10000 characters without NUL"
+CONFIG_VERSION_RULE = "a text of at most 500 characters without NUL"
 
 
 class Wire(Enum):
@@ -42,12 +43,13 @@ class Wire(Enum):
     NAMES = "Vec<String>, though JSON may give one name"
     LABEL_OR_ZERO = "u64, 0 for none"
     START = "an enum: new, oldest, or an index (u64)"
+    STAGE = "any stage can be read, though not all are allowed"
     WITHOUT_OPTION = "written plainly, though JSON may leave the field out"
 
 
 Stage = Literal["ready", "write", "sync", "assign", "finish", "retry", "drop", "keepalive"]
-NotifyStage = Literal["ready", "write", "sync", "assign", "finish", "retry", "drop"]
-Persistence = Literal["ready", "write", "sync"]
+NotifyStage = Annotated[Literal["ready", "write", "sync", "assign", "finish", "retry", "drop"], Wire.STAGE]
+Persistence = Annotated[Literal["ready", "write", "sync"], Wire.STAGE]
 Match = Literal["all", "exact", "strict", "combined", "any"]
 Kind = Literal["work", "stream"]
 Overflow = Literal["reject", "drop_oldest"]
@@ -57,6 +59,8 @@ Name = Annotated[str, Meta(min_length=1, max_length=200, description=NAME_RULE)]
 Tag = Annotated[str, Meta(min_length=1, max_length=200)]
 Tags = Annotated[tuple[Tag, ...], Meta(max_length=64, description=TAGS_RULE)]
 ShortText = Annotated[str, Meta(min_length=1, max_length=500, description=SHORT_TEXT_RULE)]
+# Empty, or left out in JSON: of a worker that has no configuration yet.
+ConfigVersion = Annotated[str, Meta(max_length=500, description=CONFIG_VERSION_RULE), Wire.WITHOUT_OPTION]
 ErrorText = Annotated[str, Meta(max_length=10_000, description=ERROR_TEXT_RULE)]
 Services = Annotated[tuple[Name, ...], Meta(max_length=256, description="a list of at most 256 service names")]
 WorkerServices = Annotated[

@@ -12,6 +12,7 @@ from msgspec.structs import force_setattr
 
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.fields import (
+    CONFIG_VERSION_RULE,
     ERROR_TEXT_RULE,
     SHORT_TEXT_RULE,
     U32,
@@ -20,6 +21,7 @@ from delivery.protocol.fields import (
     Backoff,
     Body,
     ConfigType,
+    ConfigVersion,
     Count,
     ErrorText,
     InFlight,
@@ -225,12 +227,12 @@ class Register(Command, frozen=True):
 
 class CheckConfig(Command, frozen=True, kw_only=True):
     config_type: ConfigType
-    config_version: ShortText | None = None
+    config_version: ConfigVersion | None = None
     identity: ShortText
     services: WorkerServices
 
     def __post_init__(self) -> None:
-        check_text("config_version", SHORT_TEXT_RULE, self.config_version)
+        check_text("config_version", CONFIG_VERSION_RULE, self.config_version)
         check_text("identity", SHORT_TEXT_RULE, self.identity)
         check_names("services", self.services)
 
@@ -239,20 +241,20 @@ class Ready(Command, frozen=True):
     services: WorkerServices
     heartbeat_interval: PositiveSeconds
     time: UnixSeconds
-    config_version: ShortText
+    config_version: ConfigVersion = ""
     slots: InFlight = 1
 
     def __post_init__(self) -> None:
         check_names("services", self.services)
-        check_text("config_version", SHORT_TEXT_RULE, self.config_version)
+        check_text("config_version", CONFIG_VERSION_RULE, self.config_version)
 
 
 class Ping(Command, frozen=True):
     time: UnixSeconds
-    config_version: ShortText
+    config_version: ConfigVersion = ""
 
     def __post_init__(self) -> None:
-        check_text("config_version", SHORT_TEXT_RULE, self.config_version)
+        check_text("config_version", CONFIG_VERSION_RULE, self.config_version)
 
 
 class ClientPong(Ping, frozen=True, tag="pong"):
@@ -275,12 +277,12 @@ class WorkReply(Command, frozen=True):
     work_request_identifier: ShortText
     body: Body
     time: UnixSeconds
-    config_version: ShortText
+    config_version: ConfigVersion = ""
 
     def __post_init__(self) -> None:
         check_text("work_request_identifier", SHORT_TEXT_RULE, self.work_request_identifier)
         force_setattr(self, "body", body_bytes("body", self.body))
-        check_text("config_version", SHORT_TEXT_RULE, self.config_version)
+        check_text("config_version", CONFIG_VERSION_RULE, self.config_version)
 
 
 class NeedBroker(Command, frozen=True):

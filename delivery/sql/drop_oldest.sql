@@ -1,4 +1,5 @@
--- drop_oldest: make room in full queues by removing the oldest messages that nobody holds.
+-- drop_oldest: make room in full queues by removing the oldest messages that nobody holds. The newest one stays, also
+-- where all others are held: a post must not fall to the room that it asks for itself.
 -- Runs on: message_index_once_per_queue, from the oldest on; the message's primary key.
 WITH excess AS (
     SELECT * FROM unnest(%(queue_id)b::bigint[], %(messages)b::bigint[]) AS e (queue_id, messages)
@@ -8,7 +9,7 @@ WITH excess AS (
     JOIN queues_queue q ON q.id = e.queue_id
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence FROM delivery_message
-        WHERE queue_id = e.queue_id AND index > 0 AND state IN (0, 1, 3)
+        WHERE queue_id = e.queue_id AND index > 0 AND index < q.newest_index AND state IN (0, 1, 3)
         ORDER BY index
         LIMIT e.messages
         FOR UPDATE SKIP LOCKED

@@ -147,7 +147,7 @@ MALFORMED = {
     "an option that is neither": (POP + text(b"q") + length(0) + b"\2", "match", None),
     "a match that stands for nothing": (POP + text(b"q") + length(0) + b"\1\x09\0\0\0", "match", None),
     "a sync that stands for nothing": (
-        FETCH + text(b"q") + length(0) + b"\0" + bytes(8) + b"\0" + b"\x06\0\0\0",
+        FETCH + text(b"q") + length(0) + b"\0" + bytes(8) + b"\0" + b"\x08\0\0\0",
         "sync",
         None,
     ),
@@ -177,6 +177,22 @@ async def test_a_malformed_frame_gets_its_error_and_everything_goes_on(
         await anybody.post(queue, "m")
         assert (await anybody.pop(queue))["body"] == "m"
     assert client.unread() == []
+
+
+@pytest.mark.parametrize("padding", ["", " " * 70_000], ids=["short", "long"])
+async def test_a_text_that_is_no_utf8_is_refused_alone(client: Client, queue: str, padding: str) -> None:
+    good = j(type="post", queue=queue, message="m", label=8, notify=["sync"])
+    bad = post(message="\x00").replace("\\u0000", "\x00")
+    frame = f"[{padding}{bad},{good}]".encode().replace(b"\x00", b"\xff")
+    await client.socket.send(frame, text=True)
+    await client.expect(7, type="error", code="BadRequest", key="message")
+    await client.expect(8, notice="sync")
+
+
+async def test_a_text_that_is_no_utf8_may_come_in_pieces(client: Client, queue: str) -> None:
+    await client.socket.send([b'{"type":"pop","label":7,"queue":"', b"\xff", b'"}'], text=True)
+    await client.expect(7, type="error", code="BadRequest", key="queue")
+    await client.post(queue, "m")
 
 
 @pytest.mark.parametrize("filler", ["x", b"x"], ids=["text", "binary"])

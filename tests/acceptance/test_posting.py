@@ -7,7 +7,8 @@ from tests.brokers.cluster import Cluster
 async def test_a_post_to_several_queues_is_stored_in_each_and_its_notices_say_where(client: Client, queue: str) -> None:
     names = [f"{queue}-a", f"{queue}-b"]
     label = await client.begin("post", names, message="m", notify=["ready", "write", "sync", "finish"])
-    await client.expect(label, notice="ready")
+    for name in names:
+        assert await client.next(label) == {"type": "notice", "label": label, "notice": "ready", "queue": name}
     told = [await client.next(label) for _ in range(4)]
     assert sorted((notice["queue"], notice["notice"]) for notice in told) == [
         (name, stage) for name in names for stage in ("sync", "write")
@@ -25,6 +26,14 @@ async def test_a_post_to_several_queues_is_stored_in_none_if_one_refuses_it(clie
     label = await client.begin("post", [roomy, full], message="2", notify=["sync"])
     await client.expect(label, type="error", code="Overloaded", key=full)
     await client.finds_nothing(roomy)
+
+
+async def test_a_post_to_several_new_queues_is_not_overtaken(client: Client, queue: str) -> None:
+    await client.post(f"{queue}-a", "0")  # one that the broker knows, and one that it does not
+    both, one = [f"{queue}-a", f"{queue}-b"], f"{queue}-a"
+    await client.send(*({"type": "post", "queue": names, "message": body} for names, body in [(both, "1"), (one, "2")]))
+    await client.send({"type": "post", "queue": one, "message": "3"})
+    assert [message["body"] for message in await client.fetch_all(one, 4)] == ["0", "1", "2", "3"]
 
 
 async def test_a_queue_that_is_named_twice_gets_the_message_once(client: Client, queue: str) -> None:
@@ -217,6 +226,16 @@ async def test_a_full_queue_can_drop_its_oldest_unclaimed_messages(client: Clien
     for body in ("1", "2", "3", "4"):
         await client.post(queue, body)
     assert [message["body"] for message in await client.fetch_all(queue, 2)] == ["3", "4"]
+    await client.finds_nothing(queue)
+
+
+async def test_what_comes_to_a_queue_full_of_claims_is_not_dropped_itself(client: Client, queue: str) -> None:
+    await client.create(queue, max_length=1, overflow="drop_oldest")
+    await client.post(queue, "claimed")
+    await client.fetch(queue)
+    await client.post(queue, "1")
+    await client.post(queue, "2")
+    assert (await client.fetch(queue))["body"] == "2"
     await client.finds_nothing(queue)
 
 

@@ -40,6 +40,29 @@ async def test_a_first_registration_defines_the_client(
     }
 
 
+async def test_what_is_posted_behind_a_register_is_stored_though_the_client_leaves_at_once(
+    client: Client, other: Client, queue: str, name: str
+) -> None:
+    await other.create(queue)
+    register = {"type": "register", "name": name, "persistent": True, "label": 100}
+    await client.send(register, {"type": "post", "queue": queue, "message": "m"})
+    await client.close()
+    assert (await other.fetch(queue, block_timeout=30))["body"] == "m"
+
+
+async def test_a_subscription_that_is_ended_in_the_frame_that_makes_it_is_not_taken_up_again(
+    client: Client, other: Client, queue: str, name: str
+) -> None:
+    await client.send(
+        {"type": "register", "name": name, "persistent": True, "label": 100},
+        {"type": "subscribe", "queue": queue, "label": LABEL},
+        {"type": "unsubscribe", "label": LABEL},
+    )
+    await client.expect(LABEL, type="subscribed")
+    await client.close()
+    assert (await other.register_when_free(name))["subscribed_to"] == []
+
+
 async def test_a_client_stays_defined_when_it_comes_back(client: Client, other: Client, name: str) -> None:
     first = await client.register(name)
     await client.close()

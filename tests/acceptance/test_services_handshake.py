@@ -48,8 +48,9 @@ async def test_both_in_one_frame_when_the_version_is_known(connect: Connect, wor
     await again.expect(None, type="readyok")
 
 
-async def test_ready_before_checkconfig_is_sent_back(worker: Worker) -> None:
-    await worker.say_ready(config_version="unknown")
+@pytest.mark.parametrize("version", ["unknown", "", None])
+async def test_ready_before_checkconfig_is_sent_back(worker: Worker, version: str | None) -> None:
+    await worker.say_ready(config_version=version)
     assert await worker.client.next(None) == {"type": "forcenegotiate"}
     await worker.check_config()
     await worker.ready()

@@ -1,5 +1,8 @@
 """Section 6 of the protocol on one node: disconnects, `hold`, and coming back with an id."""
 
+import socket
+import struct
+
 import pytest
 
 from tests.brokers.client import Client
@@ -30,6 +33,25 @@ async def test_a_connection_that_breaks_off_is_a_disconnect(client: Client, othe
     assert (await client.fetch(queue, block_timeout=30))["attempt"] == 2
 
 
+async def test_a_connection_that_is_reset_with_something_unread_is_a_disconnect(
+    client: Client, connect: Connect, queue: str
+) -> None:
+    """As the system does it for a client that is killed while it sends."""
+    await client.create(queue, retry_delay=0)
+    for _ in range(5):
+        await client.post(queue, "m")
+        reader = await connect()
+        await reader.fetch(queue)
+        transport, most = reader.socket.transport, 1_000_000
+        at_once = struct.pack("ii", 1, 0)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        transport.write(struct.pack("!BBQ4s", 0x81, 0xFF, most, b"mask") + bytes(most))
+        transport.abort()
+        message = await client.fetch(queue, block_timeout=15)
+        assert message["attempt"] == 2
+        await client.finish(message)
+
+
 async def test_a_client_that_answers_no_pings_is_disconnected(
     start_cluster: StartCluster, connect: Connect, queue: str
 ) -> None:
@@ -42,6 +64,16 @@ async def test_a_client_that_answers_no_pings_is_disconnected(
         assert (await client.fetch(queue, block_timeout=30))["attempt"] == 2
         silent.socket.transport.abort()
         await client.close()
+
+
+async def test_an_id_that_cannot_be_anybodys_is_answered_by_a_new_one_and_harms_nobody(
+    client: Client, connect: Connect, queue: str
+) -> None:
+    for strange in ("\0", "a\0b", "zwölf", "x" * 5000):
+        newcomer = await connect(id=strange)
+        assert newcomer.greeting["type"] == "hello"
+        assert newcomer.id != strange
+        await client.post(queue, "m")
 
 
 async def test_a_disconnected_reader_takes_nothing_with_it(

@@ -1,7 +1,4 @@
-"""Section 10 of the protocol: how the queues of a name are doing.
-
-A broker may show the same status again for a while, so each test asks once about its queue.
-"""
+"""Section 10 of the protocol: how the queues of a name are doing."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -34,6 +31,17 @@ async def test_a_status_counts_messages_by_their_state(broker: Cluster, client: 
     assert (shown["retry_limit"], shown["max_length"]) == (1, 100)
     assert datetime.fromisoformat(shown["defined_at"]) < datetime.now(UTC)
     assert 0 < shown["oldest_age"] < PATIENCE
+
+
+async def test_a_status_follows_what_happens(broker: Cluster, client: Client, queue: str) -> None:
+    code, _ = await get(broker.node, f"/status/{queue}")
+    assert code == 404
+    counts = []
+    for act in (client.post(queue, "m"), client.fetch(queue)):
+        await act
+        _, status = await get(broker.node, f"/status/{queue}")
+        counts.append((status["totals"]["ready"], status["totals"]["in_flight"]))
+    assert counts == [(1, 0), (0, 1)]
 
 
 async def test_a_status_shows_all_queues_of_the_name_and_their_totals(

@@ -59,6 +59,16 @@ async def test_every_subscriber_gets_every_message_in_order(
         assert sorted(bodies(messages)) == sorted(posted)
 
 
+@pytest.mark.parametrize("in_one_frame", [True, False])
+async def test_what_is_posted_behind_a_subscribe_is_new_to_it(reader: Client, stream: str, in_one_frame: bool) -> None:
+    subscribe = {"type": "subscribe", "queue": stream, "label": LABEL}
+    posts = [{"type": "post", "queue": [stream], "message": body} for body in ("1", "2")]
+    for frame in [[subscribe, *posts]] if in_one_frame else [[subscribe], *([post] for post in posts)]:
+        await reader.send(*frame)
+    await reader.expect(LABEL, type="subscribed")
+    assert bodies(await reader.messages(LABEL, 2)) == ["1", "2"]
+
+
 @pytest.mark.parametrize(
     ("start", "expected"),
     [

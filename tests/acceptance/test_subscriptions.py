@@ -42,6 +42,19 @@ async def test_a_subscription_brings_what_was_posted_before_it(client: Client, q
     assert bodies(await client.messages(await client.subscribe(queue), 2)) == ["1", "2"]
 
 
+async def test_a_subscription_that_is_ended_in_the_frame_that_makes_it_is_answered_and_brings_nothing(
+    client: Client, queue: str
+) -> None:
+    await client.send(
+        {"type": "subscribe", "queue": queue, "label": 100},
+        {"type": "unsubscribe", "label": 100},
+        {"type": "post", "queue": queue, "message": "m", "label": 101, "notify": ["sync"]},
+    )
+    await client.expect(100, type="subscribed")
+    await client.expect(101, notice="sync")
+    assert (await client.fetch(queue))["body"] == "m"
+
+
 # in_flight
 
 
