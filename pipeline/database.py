@@ -16,6 +16,7 @@ ONE_RUN_AT_A_TIME = 7_719_455_670  # the advisory lock's number; 69 is the reape
 CONNECT_SECONDS = 10
 STATEMENT_SECONDS = 25  # so that no snapshot is ever 30 s old
 FETCH_ROWS = 10_000
+JDBC_CLASS = "org.postgresql.Driver"
 PASSED_ON = ("sslmode", "sslrootcert", "sslcert", "sslkey")
 
 
@@ -90,7 +91,7 @@ def jdbc_options(url: str) -> dict[str, str]:
     return {
         "url": f"jdbc:postgresql://{host}:{parts.get('port', '5432')}/{parts.get('dbname', '')}"
         f"?ApplicationName=willow%20pipeline&reWriteBatchedInserts=true&connectTimeout={CONNECT_SECONDS}{extra}",
-        "driver": "org.postgresql.Driver",
+        "driver": JDBC_CLASS,
         "user": parts.get("user", ""),
         "password": parts.get("password", ""),
         "fetchsize": str(FETCH_ROWS),

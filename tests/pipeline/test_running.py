@@ -3,25 +3,15 @@
 import pytest
 from pyspark.sql import SparkSession
 
-import pipeline.run as run_module
 from pipeline import computing
 from pipeline.database import connect, sole_run
 from pipeline.errors import AlreadyRunningError, PipelineError
-from pipeline.facts.catalogue import FACTS
-from pipeline.writing.tables import QUEUE_FACTS
-from tests.pipeline.kit import NOON, YESTERDAY, Ledger, row
+from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, row
 
 FACTS_OF_THE_DAY = (
     "SELECT posted, finished, popped, failed, work_p50, wait_max, queue_tags FROM willow_queue_facts"
     " WHERE grain = 'day' AND queue_name = 'orders' AND bucket >= date_trunc('day', now(), 'UTC')"
 )
-
-
-@pytest.fixture
-def only_queue_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests to which one table tells as much as all of them, and which run often."""
-    monkeypatch.setattr(computing, "FACTS", [facts for facts in FACTS if facts[0] is QUEUE_FACTS])
-    monkeypatch.setattr(run_module, "write_findings", lambda *_: 0)
 
 
 def test_rows_become_files_and_facts_and_doing_it_again_changes_nothing(
@@ -41,10 +31,6 @@ def test_rows_become_files_and_facts_and_doing_it_again_changes_nothing(
     again = ledger.run(spark, since=NOON.date())
     assert (again.rows, again.days) == (0, {NOON.date()})
     assert ledger.facts() == first
-
-
-def dying(*args: object, **kwargs: object) -> None:
-    raise ConnectionAbortedError("as if killed here")
 
 
 def test_a_message_counts_as_posted_on_its_day_though_it_ended_on_a_later_one(
