@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
 
 from pipeline.errors import AlreadyRunningError, PipelineError
 
@@ -53,6 +54,16 @@ def sole_run(connection: Connection) -> Iterator[None]:
         yield
     finally:
         connection.execute("SELECT pg_advisory_unlock(%s)", [ONE_RUN_AT_A_TIME])
+
+
+def let_statement_end(connection: Connection) -> None:
+    """After an interrupt in the midst of a statement: make the connection one that can be used again."""
+    if connection.info.transaction_status == TransactionStatus.ACTIVE:
+        connection.cancel_safe(timeout=CONNECT_SECONDS)
+        while connection.pgconn.get_result() is not None:
+            pass
+    if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        connection.pgconn.exec_(b"ROLLBACK")  # psycopg has given up on its transaction already
 
 
 def value(connection: Connection, query: LiteralString, *parameters: Any) -> Any:

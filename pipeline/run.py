@@ -107,7 +107,7 @@ def _mend(
 def _set_strays_aside(connection: Connection, files: Files, progress: Progress) -> None:
     strays, folder = set_strays_aside(connection, files)
     if strays:
-        progress.say(f"{strays} files that this database does not list are now in {folder}.")
+        progress.say(f"Files that this database does not list ({strays}) are now in {folder}.")
 
 
 def _known_offset(connection: Connection, options: Options) -> Offset:

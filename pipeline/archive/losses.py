@@ -45,9 +45,9 @@ def refuse_losses(losses: Sequence[Loss]) -> None:
     if not losses:
         return
     more = f" and {len(losses) - 1} more files" if len(losses) > 1 else ""
+    rows = sum(loss.rows for loss in losses)
     raise PipelineError(
-        f"The archive lacks {losses[0].url}{more}: {sum(loss.rows for loss in losses)} rows of days that the journal "
-        "no longer has.",
+        f"The archive lacks {losses[0].url}{more}, and the journal no longer has the days (rows: {rows}).",
         "`./willow pipeline backfill --forget-lost` goes on without them.",
     )
 

@@ -4,6 +4,7 @@ They come with a restore: a run after the dump has archived rows that the dump d
 more. Whoever reads the folder as it is would read rows twice, or rows that never were. Nothing is deleted.
 """
 
+import re
 from datetime import UTC, date, datetime
 
 from pipeline.archive.files import Files
@@ -12,7 +13,7 @@ from pipeline.database import Connection
 
 ASIDE = "_aside"  # Spark and others skip folders that begin with an underscore
 JOURNAL = "journal"
-DAY = "day="
+DAY = re.compile(r"day=([0-9]{4}-[0-9]{2}-[0-9]{2})")
 
 
 def set_strays_aside(connection: Connection, files: Files) -> tuple[int, str]:
@@ -28,9 +29,9 @@ def set_strays_aside(connection: Connection, files: Files) -> tuple[int, str]:
 def _strays(connection: Connection, files: Files) -> dict[str, date]:
     listed = {path for (path,) in connection.execute("SELECT path FROM willow_archive_parts").fetchall()}
     return {
-        path: date.fromisoformat(folder.removeprefix(DAY))
+        path: date.fromisoformat(day[1])
         for folder in files.folders(JOURNAL)
-        if folder.startswith(DAY)
+        if (day := DAY.fullmatch(folder))
         for name in files.files(f"{JOURNAL}/{folder}")
         if (path := f"{JOURNAL}/{folder}/{name}") not in listed
     }

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline import computing
-from pipeline.database import connect, sole_run
+from pipeline.database import Connection, connect, sole_run
 from pipeline.errors import AlreadyRunningError, PipelineError
 from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, row
 
@@ -109,3 +109,19 @@ def test_a_database_that_cannot_be_reached_is_named(ledger: Ledger, spark: Spark
     ledger.with_options(database_url="postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(PipelineError, match=r"cannot be reached: .*refused.*DATABASE_URL"):
         ledger.run(spark)
+
+
+def test_a_run_that_is_stopped_in_the_midst_of_a_statement_is_written_down_and_lets_go(
+    ledger: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(spark: SparkSession, connection: Connection, *_: object) -> None:
+        with connection.transaction():
+            connection.pgconn.send_query(b"SELECT pg_sleep(600)")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.run.compute_pending", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.run(spark)
+    assert ledger.query("SELECT state, error FROM willow_pipeline_runs") == [("failed", "It was stopped.")]
+    with connect(ledger.url) as other, sole_run(other):
+        pass

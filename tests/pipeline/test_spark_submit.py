@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import venv
-from collections.abc import Iterator
 from contextlib import nullcontext
 from importlib.metadata import distribution
 from pathlib import Path
@@ -20,7 +19,7 @@ from pyspark.sql import SparkSession
 from pipeline.command import FAILED
 from pipeline.driver import find_driver
 from pipeline.java import find_java
-from tests.pipeline.kit import NOON, YESTERDAY, Ledger, fill
+from tests.pipeline.kit import YESTERDAY, Ledger, fill
 from tests.pipeline.standalone_spark import standalone_spark
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
@@ -60,13 +59,17 @@ def _install(folder: Path) -> None:
     """As pip would, but by links: Spark is large."""
     venv.create(folder, symlinks=True)
     [packages] = folder.glob("lib/python3*/site-packages")
-    for name in PACKAGES:
-        for file in distribution(name).files or ():
-            link = folder / "bin" / file.name if "bin" in file.parts[:-1] and ".." in file.parts else None
-            if link is None and ".." not in file.parts:
-                file, link = type(file)(file.parts[0]), packages / file.parts[0]
-            if link is not None and not link.exists():
-                link.symlink_to(Path(distribution(name).locate_file(file)).resolve())
+    for package in map(distribution, PACKAGES):
+        for file in package.files or ():
+            if file.parts[0] != "..":
+                _link(packages / file.parts[0], package.locate_file(file.parts[0]))
+            elif file.parts[-2] == "bin":
+                _link(folder / "bin" / file.name, package.locate_file(file))
+
+
+def _link(link: Path, target: object) -> None:
+    if not link.exists():
+        link.symlink_to(Path(str(target)).resolve())
 
 
 def environ_of(machine: Path, **more: str) -> dict[str, str]:
@@ -130,20 +133,13 @@ def test_there_is_no_django_and_no_checkout(machine: Path) -> None:
         assert "ModuleNotFoundError" in shell(machine, f"python3 -c 'import {module}'").stderr
 
 
-@pytest.fixture
-def submit(machine: Path, ledger: Ledger) -> Iterator[str]:
-    """spark-submit on this machine, up to its options."""
-    yield (
-        f"DATABASE_URL='{ledger.url}' WILLOW_PIPELINE_ARCHIVE='{ledger.options.archive}'"
-        " spark-submit --master 'local[1]' --py-files pipeline.zip"
-    )
-
-
-def test_what_was_given_wrongly_is_said_in_a_sentence(machine: Path, submit: str, ledger: Ledger) -> None:
+def test_what_was_given_wrongly_is_said_in_a_sentence(machine: Path, ledger: Ledger) -> None:
+    addresses = f"DATABASE_URL='{ledger.url}' WILLOW_PIPELINE_ARCHIVE='{ledger.options.archive}'"
+    submit = f"{addresses} spark-submit --master 'local[1]' --py-files pipeline.zip"
     without_driver = shell(machine, f"{submit} willow_pipeline.py run")
     assert without_driver.returncode == FAILED
     assert "Spark has no JDBC driver for PostgreSQL. Give spark-submit one: `--jars" in without_driver.stdout
-    another_master = shell(machine, f"{submit} willow_pipeline.py run --master 'spark://{NOON.year}:7077'")
+    another_master = shell(machine, f"{submit} willow_pipeline.py run --master spark://host:7077")
     assert another_master.returncode == FAILED
     assert "Give --master to it, before the file." in another_master.stdout
     for said in (without_driver, another_master):

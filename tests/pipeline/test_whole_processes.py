@@ -63,7 +63,7 @@ def test_a_run_that_is_asked_to_stop_leaves_nothing_behind(
             lines.append(line)
             if line.startswith("Archiving"):
                 process.terminate()
-    assert process.returncode == INTERRUPTED
+    assert process.returncode == INTERRUPTED, "".join(lines)
     assert "Traceback" not in "".join(lines)
     assert ledger.query("SELECT state, error FROM willow_pipeline_runs") == [("failed", "It was stopped.")]
     assert not list(scratch.glob("willow-spark-*"))
