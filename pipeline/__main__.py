@@ -14,4 +14,5 @@ def _is_no_interrupt(record: logging.LogRecord) -> bool:
 # As Ctrl-C: the run is written down as stopped, and Spark's scratch folder goes.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 logging.getLogger().addFilter(_is_no_interrupt)  # py4j tells of Ctrl-C with a traceback
+logging.getLogger("psycopg").setLevel(logging.ERROR)  # it warns of what it could not roll back then; that is seen to
 sys.exit(main(sys.argv[1:]))

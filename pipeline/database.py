@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
 
 from pipeline.errors import AlreadyRunningError, PipelineError
 
@@ -16,6 +17,7 @@ ONE_RUN_AT_A_TIME = 7_719_455_670  # the advisory lock's number; 69 is the reape
 CONNECT_SECONDS = 10
 STATEMENT_SECONDS = 25  # so that no snapshot is ever 30 s old
 FETCH_ROWS = 10_000
+JDBC_CLASS = "org.postgresql.Driver"
 PASSED_ON = ("sslmode", "sslrootcert", "sslcert", "sslkey")
 
 
@@ -54,6 +56,16 @@ def sole_run(connection: Connection) -> Iterator[None]:
         connection.execute("SELECT pg_advisory_unlock(%s)", [ONE_RUN_AT_A_TIME])
 
 
+def let_statement_end(connection: Connection) -> None:
+    """After an interrupt in the midst of a statement: make the connection one that can be used again."""
+    if connection.info.transaction_status == TransactionStatus.ACTIVE:
+        connection.cancel_safe(timeout=CONNECT_SECONDS)
+        while connection.pgconn.get_result() is not None:
+            pass
+    if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        connection.pgconn.exec_(b"ROLLBACK")  # psycopg has given up on its transaction already
+
+
 def value(connection: Connection, query: LiteralString, *parameters: Any) -> Any:
     row = connection.execute(query, parameters).fetchone()
     return row[0] if row else None
@@ -90,7 +102,7 @@ def jdbc_options(url: str) -> dict[str, str]:
     return {
         "url": f"jdbc:postgresql://{host}:{parts.get('port', '5432')}/{parts.get('dbname', '')}"
         f"?ApplicationName=willow%20pipeline&reWriteBatchedInserts=true&connectTimeout={CONNECT_SECONDS}{extra}",
-        "driver": "org.postgresql.Driver",
+        "driver": JDBC_CLASS,
         "user": parts.get("user", ""),
         "password": parts.get("password", ""),
         "fetchsize": str(FETCH_ROWS),

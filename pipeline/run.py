@@ -5,10 +5,12 @@ from datetime import date
 from pyspark.sql import SparkSession
 
 from pipeline.archive.appending import append_settled
-from pipeline.archive.backfilling import archive_day_again
+from pipeline.archive.backfilling import archive_days_again
 from pipeline.archive.compaction import compact_days
 from pipeline.archive.files import Files
+from pipeline.archive.losses import forget_losses, lost_before_placed, lost_in_place, refuse_losses
 from pipeline.archive.parts import Offset, begin_offset, mark_pending, read_offset, roll_forward
+from pipeline.archive.strays import set_strays_aside
 from pipeline.archive.verification import journal_days, verify_days
 from pipeline.computing import compute_pending
 from pipeline.database import Connection, bound_statements, connect, fingerprint, horizon, sole_run, value
@@ -51,31 +53,61 @@ def backfill(
     *,
     since: date | None = None,
     until: date | None = None,
+    forget_lost: bool = False,
     progress: Progress | None = None,
 ) -> Run:
     """Archive the days that the journal still has again, and compute their facts again.
 
-    In a database that was restored, all of its days are taken, and the offset starts anew.
+    In a database that was restored, all of its days are taken, and the offset starts anew. With `forget_lost`, files
+    that are gone and whose days the journal no longer has count no more.
     """
     progress = progress or Progress()
     with connect(options.database_url) as connection, sole_run(connection), recorded(connection, "backfill") as record:
         offset = read_offset(connection) or begin_offset(connection, fingerprint(connection), options.archive)
-        roll_forward(connection, Files(spark, options.archive))
         days = journal_days(connection)
         restored = offset.database != fingerprint(connection)
         if restored:
             since = until = None
             _settle(connection, days, progress)
         past = horizon(connection) if restored else offset.next_tx
-        chosen = [day for day in days if (since or day) <= day <= (until or day)]
+        mended = _mend(spark, connection, options, record, past, forget_lost=forget_lost)
+        _set_strays_aside(connection, Files(spark, options.archive), progress)
+        chosen = [day for day in days if (since or day) <= day <= (until or day) and day not in mended]
         for number, day in enumerate(chosen, start=1):
-            record.rows += archive_day_again(spark, connection, options, day, past)
+            record.rows += archive_days_again(spark, connection, options, [day], past)
             progress.step("Archiving days again", number, len(chosen))
         if restored or offset.archive != options.archive:
             _restart_offset(connection, options, past)
         _append(spark, connection, options, _known_offset(connection, options), record, progress)
         _finish(spark, connection, options, record, progress)
         return record
+
+
+def _mend(
+    spark: SparkSession, connection: Connection, options: Options, record: Run, past: int, *, forget_lost: bool
+) -> list[date]:
+    """Roll forward, though files are gone: archive their days again, all in one commit; return these days."""
+    files = Files(spark, options.archive)
+    days = set(journal_days(connection))
+    losses = lost_before_placed(connection, files)
+    mended = sorted({loss.day for loss in losses} & days)
+    for_good = [loss for loss in losses if loss.day not in days]
+    if forget_lost:
+        for_good += [loss for loss in lost_in_place(connection, files) if loss.day not in days]
+        forget_losses(connection, for_good)
+    else:
+        refuse_losses(for_good)
+    if mended:
+        record.rows += archive_days_again(spark, connection, options, mended, past)
+    else:
+        roll_forward(connection, files)
+    return mended
+
+
+def _set_strays_aside(connection: Connection, files: Files, progress: Progress) -> None:
+    strays, folder = set_strays_aside(connection, files)
+    if strays:
+        progress.say(f"Files that this database does not list ({strays}) are now in {folder}.")
 
 
 def _known_offset(connection: Connection, options: Options) -> Offset:

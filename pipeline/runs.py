@@ -7,7 +7,7 @@ from datetime import date
 
 import psycopg
 
-from pipeline.database import Connection, value
+from pipeline.database import Connection, let_statement_end, value
 from pipeline.errors import PipelineError
 
 RUNS_KEPT = 1000
@@ -47,6 +47,7 @@ def recorded(connection: Connection, command: str) -> Iterator[Run]:
     try:
         yield run
     except BaseException as error:
+        let_statement_end(connection)
         _try_to_end(connection, number, run, "failed", _sentence(error))
         raise
     _try_to_end(connection, number, run, "done", "")

@@ -9,11 +9,14 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from pipeline.database import JDBC_CLASS
 from pipeline.driver import Driver, find_driver
 from pipeline.errors import PipelineError
 from pipeline.java import find_java
@@ -33,6 +36,13 @@ appender.console.layout.pattern = %m%n
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = off
 """
+# What the archive and the facts rely on, whoever started Spark.
+NEEDED = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
 PYTHON_LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
@@ -48,10 +58,10 @@ def spark_session(options: Options) -> Iterator[SparkSession]:
 
 def start_session(options: Options, scratch: Path) -> SparkSession:
     """A session on the options' master; `scratch` is a folder that stays for as long as the session."""
-    driver = find_driver(os.environ)
-    _prepare_environment(scratch)
+    if not is_submitted():
+        _prepare_environment(scratch)
     builder = SparkSession.builder.appName("Willow").master(options.master)
-    for name, value in _settings(options, driver, scratch).items():
+    for name, value in _settings(options, scratch).items():
         builder = builder.config(name, value)
     for name in PYTHON_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -62,9 +72,35 @@ def start_session(options: Options, scratch: Path) -> SparkSession:
             f"Spark could not be started on {options.master}: {_why_not_started(error)}",
             "Check --master, WILLOW_PIPELINE_MASTER, WILLOW_PIPELINE_MEMORY and WILLOW_PIPELINE_DRIVER.",
         ) from None
-    if not options.is_local:
+    if is_submitted():
+        _check_submitted_driver(session)
+    elif not options.is_local:
         session.sparkContext.addPyFile(str(_zipped_package(scratch)))
     return session
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit started this process: then Java runs already, and this package came with --py-files."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def submitted_settings() -> dict[str, str]:
+    """What spark-submit was told, and what its own files say."""
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def _check_submitted_driver(session: SparkSession) -> None:
+    """Java runs already, so a driver can no more be added: spark-submit must have brought it."""
+    jvm: Any = session.sparkContext._jvm
+    try:
+        jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(JDBC_CLASS)
+    except Py4JJavaError:
+        session.stop()
+        raise PipelineError(
+            "Spark has no JDBC driver for PostgreSQL.",
+            "Give spark-submit one: `--jars postgresql-42.7.4.jar` or `--packages org.postgresql:postgresql:42.7.4`.",
+        ) from None
 
 
 def _why_not_started(error: Exception) -> str:
@@ -75,8 +111,6 @@ def _why_not_started(error: Exception) -> str:
 
 def _prepare_environment(scratch: Path) -> None:
     """What Spark reads from the environment before it has a configuration."""
-    if "SPARK_ENV_LOADED" in os.environ:
-        return  # spark-submit has chosen Java and Python already
     os.environ["JAVA_HOME"] = str(find_java(os.environ, scratch / "java").home)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # else the workers take another python3
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -85,18 +119,27 @@ def _prepare_environment(scratch: Path) -> None:
         os.environ.setdefault("SPARK_HOME", spark.submodule_search_locations[0])
 
 
-def _settings(options: Options, driver: Driver, scratch: Path) -> dict[str, str]:
-    settings = {
-        "spark.sql.session.timeZone": "UTC",
+def _settings(options: Options, scratch: Path) -> dict[str, str]:
+    wished = {
         "spark.sql.shuffle.partitions": "4" if options.is_local else "16",  # 200 of them cost more than the work
-        "spark.sql.parquet.compression.codec": "zstd",
-        "spark.sql.sources.partitionOverwriteMode": "dynamic",
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # looks at the Python stack for every column
+    }
+    if is_submitted():
+        return wished | submitted_settings() | NEEDED
+    settings = wished | _own_settings(options, find_driver(os.environ), scratch) | NEEDED
+    for name, value in options.spark.items():
+        adds = name.endswith("JavaOptions") and name in settings
+        settings[name] = f"{settings[name]} {value}" if adds else value
+    return settings
+
+
+def _own_settings(options: Options, driver: Driver, scratch: Path) -> dict[str, str]:
+    """For a Java that we start."""
+    settings = {
         "spark.driver.memory": options.memory,
         "spark.ui.enabled": "false",
-        "spark.python.sql.dataFrameDebugging.enabled": "false",  # looks at the Python stack for every column
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dlog4j2.configurationFile={_quiet_logging(scratch)}",
         "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
     }
@@ -107,9 +150,6 @@ def _settings(options: Options, driver: Driver, scratch: Path) -> dict[str, str]
     elif driver.jar:
         settings["spark.jars"] = str(driver.jar)
         settings["spark.driver.extraClassPath"] = str(driver.jar)
-    for name, value in options.spark.items():
-        adds = name.endswith("JavaOptions") and name in settings
-        settings[name] = f"{settings[name]} {value}" if adds else value
     return settings
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pipeline.errors import PipelineError
+
 
 class Files:
     """Paths are relative to the archive."""
@@ -27,7 +29,9 @@ class Files:
     def move(self, source: str, target: str) -> None:
         self._system.mkdirs(self._at(target).getParent())
         if not self._system.rename(self._at(source), self._at(target)):
-            raise OSError(f"{self.url(source)} could not be moved to {self.url(target)}.")
+            raise PipelineError(
+                f"{self.url(source)} could not be moved to {self.url(target)}.", "See who may write there; run again."
+            )
 
     def delete(self, path: str) -> None:
         """With all that is in it; one that is not there is fine."""
@@ -35,11 +39,14 @@ class Files:
 
     def folders(self, path: str) -> list[str]:
         """The names of the folders in a folder."""
-        if not self.exists(path):
-            return []
-        return [
-            status.getPath().getName() for status in self._system.listStatus(self._at(path)) if status.isDirectory()
-        ]
+        return [status.getPath().getName() for status in self._listed(path) if status.isDirectory()]
+
+    def files(self, path: str) -> list[str]:
+        """The names of the files in a folder."""
+        return [status.getPath().getName() for status in self._listed(path) if status.isFile()]
+
+    def _listed(self, path: str) -> list[Any]:
+        return list(self._system.listStatus(self._at(path))) if self.exists(path) else []
 
     def _at(self, path: str) -> Any:
         return self._path(self.url(path))

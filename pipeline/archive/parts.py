@@ -108,11 +108,12 @@ def retire_day(connection: Connection, day: date) -> None:
 
 def roll_forward(connection: Connection, files: Files) -> None:
     """Do what the last commit left to do: move new files to their places, delete retired ones, sweep the rest."""
-    unplaced = connection.execute("SELECT path, staged FROM willow_archive_parts WHERE state = 'committed'").fetchall()
-    for path, staged in unplaced:
+    unplaced = connection.execute(
+        "SELECT path, staged, day FROM willow_archive_parts WHERE state = 'committed'"
+    ).fetchall()
+    for path, staged, day in unplaced:
         if not files.exists(path):
-            present(files, [staged])
-            files.move(staged, path)
+            _place(files, staged, path, day)
         connection.execute(
             "UPDATE willow_archive_parts SET state = 'placed' WHERE path = %s AND state = 'committed'", [path]
         )
@@ -120,6 +121,15 @@ def roll_forward(connection: Connection, files: Files) -> None:
         files.delete(path)
         connection.execute("DELETE FROM willow_archive_parts WHERE path = %s", [path])
     files.delete(STAGING)
+
+
+def _place(files: Files, staged: str, path: str, day: date) -> None:
+    if not files.exists(staged):
+        raise PipelineError(
+            f"The archive lacks {files.url(staged)}: rows of {day} that count, and were not yet in their place.",
+            "`./willow pipeline backfill` archives the day again.",
+        )
+    files.move(staged, path)
 
 
 def paths_of_day(connection: Connection, day: date) -> list[str]:
@@ -148,6 +158,6 @@ def present(files: Files, paths: Sequence[str]) -> list[str]:
         raise PipelineError(
             f"The archive lacks {files.url(missing[0])}{more}.",
             "Bring the archive back from its backup; days that the journal still has are archived again by "
-            "`./willow pipeline backfill`.",
+            "`./willow pipeline backfill`, and `backfill --forget-lost` goes on without what neither of them has.",
         )
     return [files.url(path) for path in paths]

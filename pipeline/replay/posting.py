@@ -33,6 +33,10 @@ class Target:
 def client_library() -> Any:
     """`willow_client`: installed, or from the checkout."""
     if importlib.util.find_spec("willow_client") is None:
+        if not SDK.is_dir():
+            raise PipelineError(
+                "Replay posts with the package willow_client.", "Install it: it is Willow's folder sdk."
+            )
         sys.path.insert(0, str(SDK))
     return importlib.import_module("willow_client")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from importlib import resources
 from xml.etree.ElementTree import Element
 
 from pipeline.report import tables, wording
@@ -11,7 +11,6 @@ from pipeline.report.elements import element, html
 from pipeline.report.figures import Figures, Period, Row
 
 CHARTED_QUEUES = 8
-STYLE = Path(__file__).with_name("style.css")
 SEVERITIES = {"critical": "Critical", "warning": "Warning", "note": "Note"}
 
 
@@ -23,11 +22,16 @@ def page(figures: Figures) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
-        element("style", STYLE.read_text(encoding="utf-8")),
+        element("style", _style()),
     )
     main = element("main", _health(figures), *(_activity(figures) if figures.queues.rows else [_nothing()]))
     body = element("body", _header(figures), main)
     return html(element("html", head, body, lang="en"))
+
+
+def _style() -> str:
+    """Of this package, which may be in a zip."""
+    return resources.files("pipeline.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def _header(figures: Figures) -> Element:

@@ -58,7 +58,7 @@ def test_groups_lead_to_their_dead_letters(browser: Browser, dead: Queue) -> Non
     for group, address in groups:
         listed = browser.get(f"{DEAD_LETTERS}list/?{address}")
         found[group.signature] = [row.index for row in listed.context["found"].rows]
-    assert found == {"timeout after <n> s": [2, 1], "": [3]}
+    assert found == {"timeout after # s": [2, 1], "": [3]}
 
 
 def test_groups_of_one_queue(browser: Browser, dead: Queue) -> None:
@@ -88,7 +88,7 @@ def test_a_choice_that_is_wrong_is_told(browser: Browser, address: str, given: d
 
 
 def test_the_dry_run_moves_nothing(browser: Browser, dead: Queue) -> None:
-    page = browser.get(f"{REDRIVES}new/", {"queue_id": dead.pk, "signature": "timeout after <n> s"})
+    page = browser.get(f"{REDRIVES}new/", {"queue_id": dead.pk, "signature": "timeout after # s"})
     assert (page.context["dry_run"].messages, page.context["dry_run"].by_target) == (2, {"orders": 2})
     assert not RedriveJob.objects.exists()
 

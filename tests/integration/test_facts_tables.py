@@ -60,8 +60,8 @@ def test_clusters_of_several_days_are_one_row_of_the_view() -> None:
     rows(
         """INSERT INTO willow_dead_letter_clusters
                (day, queue_id, queue_name, queue_tags, reason, signature, count, first_seen, last_seen, example)
-           VALUES ('2026-01-01', 1, 'orders', '{}', 'failed', 'no <n>', 2, '2026-01-01Z', '2026-01-01Z', 'no 1'),
-                  ('2026-01-02', 1, 'orders', '{eu}', 'failed', 'no <n>', 3, '2026-01-02Z', '2026-01-02Z', 'no 7')"""
+           VALUES ('2026-01-01', 1, 'orders', '{}', 'failed', 'no #', 2, '2026-01-01Z', '2026-01-01Z', 'no 1'),
+                  ('2026-01-02', 1, 'orders', '{eu}', 'failed', 'no #', 3, '2026-01-02Z', '2026-01-02Z', 'no 7')"""
     )
     query = (
         """SELECT queue_name, queue_tags, count, first_seen < last_seen, example FROM willow_dead_letter_clusters_v1"""

@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import pipeline.run as run_module
+from pipeline import computing
+from pipeline.facts.catalogue import FACTS
 from pipeline.options import Options
 from pipeline.session import start_session
+from pipeline.writing.tables import QUEUE_FACTS
 from tests.brokers.databases import Databases
 from tests.brokers.fixtures import StartCluster, _databases, broker, client, connect, queue, start_cluster
 from tests.pipeline.kit import Ledger
@@ -44,3 +48,10 @@ def ledger(databases: Databases, tmp_path: Path) -> Iterator[Ledger]:
     url = databases.make()
     yield Ledger(url, tmp_path / "archive")
     databases.drop(url)
+
+
+@pytest.fixture
+def only_queue_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests to which one table tells as much as all of them, and which run often."""
+    monkeypatch.setattr(computing, "FACTS", [facts for facts in FACTS if facts[0] is QUEUE_FACTS])
+    monkeypatch.setattr(run_module, "write_findings", lambda *_: 0)

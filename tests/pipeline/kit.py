@@ -119,7 +119,28 @@ class Ledger:
             found[table] = sorted(map(str, (row for (row,) in rows)))
         return found
 
+    def forget_facts(self) -> None:
+        for table in TABLES:
+            self.query(f"DELETE FROM {table}")
+
 
 def write_rows(connection: psycopg.Connection[Any], rows: Sequence[dict[str, Any]]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany(INSERT, rows)
+
+
+def fill(ledger: Ledger, transactions: int) -> None:
+    """Ten rows with each transaction: two days, several queues, dead letters, a service."""
+    ledger.make_day(YESTERDAY.date())
+    for number in range(transactions):
+        first = number * 10
+        rows = [
+            row(first + n, YESTERDAY if n % 2 else NOON, queue_id=n % 3 + 1, queue_name=f"q{n % 3}") for n in range(8)
+        ]
+        dead = row(first + 8, outcome="dead", reason="failed", error=f"no paper {number}")
+        ledger.write(*rows, dead, row(first + 9, queue_name="service:sums", queue_id=9, posted_at=YESTERDAY))
+
+
+def dying(*args: object, **kwargs: object) -> None:
+    """To be put in the place of a step that a run dies in."""
+    raise ConnectionAbortedError("as if killed here")

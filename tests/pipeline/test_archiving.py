@@ -12,7 +12,7 @@ from pipeline.archive.files import Files
 from pipeline.archive.staging import read_archived
 from pipeline.database import connect
 from pipeline.errors import PipelineError
-from tests.pipeline.kit import NOON, YESTERDAY, Ledger, row, write_rows
+from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, row, write_rows
 
 REFUSING_PORT = 1  # nothing listens there
 
@@ -74,10 +74,6 @@ def test_dying_at_any_step_of_a_commit_leaves_each_row_once(
     ledger.archive(spark)
     assert ledger.archived(spark) == finished(1, 2, 3)
     assert not (ledger.folder / "_staging").exists()
-
-
-def dying(*args: object, **kwargs: object) -> None:
-    raise ConnectionAbortedError("as if killed here")
 
 
 def test_days_that_agree_with_the_journal_are_told_from_those_that_do_not(ledger: Ledger, spark: SparkSession) -> None:

@@ -3,25 +3,15 @@
 import pytest
 from pyspark.sql import SparkSession
 
-import pipeline.run as run_module
 from pipeline import computing
-from pipeline.database import connect, sole_run
+from pipeline.database import Connection, connect, sole_run
 from pipeline.errors import AlreadyRunningError, PipelineError
-from pipeline.facts.catalogue import FACTS
-from pipeline.writing.tables import QUEUE_FACTS
-from tests.pipeline.kit import NOON, YESTERDAY, Ledger, row
+from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, row
 
 FACTS_OF_THE_DAY = (
     "SELECT posted, finished, popped, failed, work_p50, wait_max, queue_tags FROM willow_queue_facts"
     " WHERE grain = 'day' AND queue_name = 'orders' AND bucket >= date_trunc('day', now(), 'UTC')"
 )
-
-
-@pytest.fixture
-def only_queue_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests to which one table tells as much as all of them, and which run often."""
-    monkeypatch.setattr(computing, "FACTS", [facts for facts in FACTS if facts[0] is QUEUE_FACTS])
-    monkeypatch.setattr(run_module, "write_findings", lambda *_: 0)
 
 
 def test_rows_become_files_and_facts_and_doing_it_again_changes_nothing(
@@ -41,10 +31,6 @@ def test_rows_become_files_and_facts_and_doing_it_again_changes_nothing(
     again = ledger.run(spark, since=NOON.date())
     assert (again.rows, again.days) == (0, {NOON.date()})
     assert ledger.facts() == first
-
-
-def dying(*args: object, **kwargs: object) -> None:
-    raise ConnectionAbortedError("as if killed here")
 
 
 def test_a_message_counts_as_posted_on_its_day_though_it_ended_on_a_later_one(
@@ -123,3 +109,19 @@ def test_a_database_that_cannot_be_reached_is_named(ledger: Ledger, spark: Spark
     ledger.with_options(database_url="postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(PipelineError, match=r"cannot be reached: .*refused.*DATABASE_URL"):
         ledger.run(spark)
+
+
+def test_a_run_that_is_stopped_in_the_midst_of_a_statement_is_written_down_and_lets_go(
+    ledger: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(spark: SparkSession, connection: Connection, *_: object) -> None:
+        with connection.transaction():
+            connection.pgconn.send_query(b"SELECT pg_sleep(600)")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.run.compute_pending", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.run(spark)
+    assert ledger.query("SELECT state, error FROM willow_pipeline_runs") == [("failed", "It was stopped.")]
+    with connect(ledger.url) as other, sole_run(other):
+        pass

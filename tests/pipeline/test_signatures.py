@@ -1,11 +1,17 @@
-"""The signature of an error text: the same for what differs only in particulars, and stable."""
+"""The signature of an error text: the same for what differs only in particulars, stable, and the same everywhere."""
 
+import re
+from collections.abc import Iterator
+from functools import reduce
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.facts.signatures import LONGEST, signature
+from pipeline.facts.signatures import LONGEST, LONGEST_READ, RULES, signature
+from tests.brokers.databases import Databases, query
 
 EXAMPLES = {
     "": "",
@@ -29,36 +35,32 @@ EXAMPLES = {
     "line one\n\tline  two\r\n": "line one line two",
     "5 of 7": "# of #",
 }
-# Texts as they come, and texts that are made of what the rules look for.
-PARTICULARS = st.sampled_from(
-    [
-        "'",
-        '"',
-        "`",
-        "/",
-        "\\",
+# Texts as they come, and texts that are made of what the rules look for. PostgreSQL's texts have no NUL.
+CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+SIGNS = "'\"`/\\@-+.,:~ \n\taefxTZ_0#<>()=…\x7f\x85\xa0\u2028\u3000éß\u212a😀"
+PIECES = (
+    *(
         "://",
-        "@",
+        "http",
         "0x",
-        "-",
-        ".",
-        ",",
-        ":",
-        " ",
-        "\n",
-        "a",
-        "f",
-        "Z",
-        "…",
-        "#",
-        "<",
-        ">",
         "7",
         "12",
-    ]
+        "2026",
+        "11",
+        "C:\\",
+        "2026-11-16",
+        "12:30:00",
+        "deadbeef",
+        "a@example.org",
+        "  ",
+    ),
+    *("6f9619ff-8b86-d011-b42d-00c04fc964ff", "😀" * 64),
 )
+PARTICULARS = st.sampled_from([*SIGNS, *PIECES])
 TEXTS = st.lists(
-    st.one_of(st.text(max_size=30), st.lists(PARTICULARS, max_size=40).map("".join)), min_size=1, max_size=150
+    st.one_of(st.text(CHARACTERS, max_size=30), st.lists(PARTICULARS, max_size=40).map("".join)),
+    min_size=1,
+    max_size=150,
 )
 A_FEW = settings(max_examples=12, deadline=None, derandomize=True)
 
@@ -104,8 +106,50 @@ def test_numbers_do_not_matter(
     assert first == second
 
 
+# 10,000 characters are the most that the protocol lets through.
+LONG_TEXTS = [part * (10_000 // len(part)) for part in ("/a", "1,", "'", "a@", "0x", "\\", "a", "7", " ", "no 😀 ")]
+
+
 def test_long_texts_do_no_harm(spark: SparkSession) -> None:
-    """10,000 characters are the most that the protocol lets through."""
-    texts = [part * (10_000 // len(part)) for part in ("/a", "1,", "'", "a@", "0x", "\\", "a", "7", " ")]
-    for once, twice in signatures(spark, texts):
+    for once, twice in signatures(spark, LONG_TEXTS):
         assert once == twice and len(once) <= LONGEST
+
+
+@pytest.fixture(scope="module")
+def database(databases: Databases) -> Iterator[str]:
+    url = databases.make()
+    yield url
+    databases.drop(url)
+
+
+def in_the_database(url: str, texts: list[str]) -> list[str]:
+    """By the function that the console's dead letters go by."""
+    statement = "SELECT willow_error_signature(t) FROM unnest(%s::text[]) WITH ORDINALITY AS given (t, n) ORDER BY n"
+    rows = query(url, statement, texts)
+    return [found for (found,) in rows]
+
+
+def in_plain_python(text: str) -> str:
+    replaced = reduce(lambda done, rule: re.sub(*rule, done), RULES, text[:LONGEST_READ])
+    return replaced.strip(" ")[:LONGEST].strip(" ")
+
+
+def test_console_and_pipeline_have_the_same_examples(database: str) -> None:
+    assert in_the_database(database, list(EXAMPLES)) == list(EXAMPLES.values())
+    assert query(database, "SELECT willow_error_signature(NULL)") == [("",)]
+
+
+@A_FEW
+@given(texts=TEXTS)
+def test_console_pipeline_and_plain_python_agree_about_every_text(
+    spark: SparkSession, database: str, texts: list[str]
+) -> None:
+    by_python = [in_plain_python(text) for text in texts]
+    assert in_the_database(database, texts) == by_python
+    assert [once for once, _ in signatures(spark, list(texts))] == by_python
+
+
+def test_console_pipeline_and_plain_python_agree_about_long_texts(spark: SparkSession, database: str) -> None:
+    by_python = [in_plain_python(text) for text in LONG_TEXTS]
+    assert in_the_database(database, LONG_TEXTS) == by_python
+    assert [once for once, _ in signatures(spark, list(LONG_TEXTS))] == by_python

@@ -26,7 +26,7 @@ async def test_they_are_listed_and_grouped(api: Call, client: Client, queue: str
         ("odd", "failed", 3),
     ]
     groups = (await api("GET", "dead-letters/groups", shard=shard)).json["results"]
-    assert {(group["signature"], group["messages"]) for group in groups} == {("slow <n>", 2), ("odd", 1)}
+    assert {(group["signature"], group["messages"]) for group in groups} == {("slow #", 2), ("odd", 1)}
     chosen = (await api("GET", "dead-letters", queue=f"{queue}.dead", signature="odd")).json["results"]
     assert [one["body"] for one in chosen] == ["body of odd"]
 
