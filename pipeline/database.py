@@ -16,7 +16,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 ONE_RUN_AT_A_TIME = 7_719_455_670  # the advisory lock's number; 69 is the reaper's
 CONNECT_SECONDS = 10
 STATEMENT_SECONDS = 25  # so that no snapshot is ever 30 s old
-FETCH_ROWS = 10_000
+WRITE_ROWS = 10_000  # in one statement
 JDBC_CLASS = "org.postgresql.Driver"
 PASSED_ON = ("sslmode", "sslrootcert", "sslcert", "sslkey")
 
@@ -105,8 +105,10 @@ def jdbc_options(url: str) -> dict[str, str]:
         "driver": JDBC_CLASS,
         "user": parts.get("user", ""),
         "password": parts.get("password", ""),
-        "fetchsize": str(FETCH_ROWS),
-        "batchsize": str(FETCH_ROWS),
+        # All rows of a statement at once. By a cursor, the snapshot would be as old as Spark takes to digest them, which
+        # beside a busy broker is long. How many they are is bounded where the statements are cut (`Cut`).
+        "fetchsize": "0",
+        "batchsize": str(WRITE_ROWS),
         "sessionInitStatement": (
             f"SET statement_timeout = '{STATEMENT_SECONDS}s';"
             f"SET idle_in_transaction_session_timeout = '{STATEMENT_SECONDS}s'"

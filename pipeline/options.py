@@ -20,8 +20,8 @@ class Options:
     master: str = DEFAULT_MASTER
     memory: str = DEFAULT_MEMORY
     slice_rows: int = 1_000_000  # rows that become files in one commit
-    partition_rows: int = 50_000  # rows that one JDBC statement reads: about a second
-    partition_bytes: int = 64 * 1024 * 1024  # bytes of bodies that one JDBC statement reads
+    partition_rows: int = 25_000  # rows that one JDBC statement reads: less than a second, and about 40 MB of memory
+    partition_bytes: int = 32 * 1024 * 1024  # bytes of bodies that one JDBC statement reads
     spark: Mapping[str, str] = field(default_factory=dict)  # settings of Spark that are to be other than ours
 
     @property

@@ -1,4 +1,4 @@
-"""What a full run costs the broker: the same load with and without one, by turns, and the oldest snapshot it held."""
+"""What a full run costs the broker: the same load before, beside and after it, and the oldest snapshot it held."""
 
 import os
 import subprocess
@@ -31,9 +31,10 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
     beside, alone, took = [], [], []
     oldest = 0.0
     for _ in range(max(1, scale.runs // 2)):
-        alone.append(_load(stage, scale.seconds * 3))
+        before = _load(stage, scale.seconds * 3)
         with archive(stage) as options, SnapshotWatch(stage.database_url) as watch:
             rate, seconds = _while_running(stage, scale, options)
+        alone.append((before + _load(stage, scale.seconds * 3)) / 2)
         beside.append(rate)
         took.append(seconds)
         oldest = max(oldest, watch.oldest)

@@ -13,7 +13,7 @@ from pipeline.session import is_submitted, spark_session, submitted_settings
 
 Work = Callable[..., Run]
 
-LOW_PRIORITY = 10  # niceness
+LOWEST_PRIORITY = 19  # niceness, where there is no idle class
 
 
 def add_day_arguments(parser: argparse.ArgumentParser, what: str) -> None:
@@ -28,7 +28,7 @@ def run_with_spark(work: Work, arguments: argparse.Namespace) -> int:
     options = options_from(os.environ, master=_chosen_master(arguments.master))
     progress = Progress()
     if options.is_local:
-        os.nice(LOW_PRIORITY)  # the broker may be on the same machine, and is more urgent
+        give_way()
     progress.say(f"Starting Spark on {options.master}.")
     with spark_session(options) as spark:
         done = work(spark, options, since=arguments.since, until=arguments.until, progress=progress)
@@ -42,6 +42,14 @@ def _chosen_master(argument: str | None) -> str | None:
     if argument:
         raise PipelineError("spark-submit chooses the Spark to run on.", "Give --master to it, before the file.")
     return submitted_settings()["spark.master"]
+
+
+def give_way() -> None:
+    """Use what the processors have left: the broker may be on the same machine, and is more urgent."""
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(LOWEST_PRIORITY)
 
 
 def summary(done: Run) -> str:
