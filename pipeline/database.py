@@ -105,8 +105,8 @@ def jdbc_options(url: str) -> dict[str, str]:
         "driver": JDBC_CLASS,
         "user": parts.get("user", ""),
         "password": parts.get("password", ""),
-        # All rows of a statement at once. By a cursor, the snapshot would be as old as Spark takes to digest them, which
-        # beside a busy broker is long. How many they are is bounded where the statements are cut (`Cut`).
+        # All rows of a statement at once: by a cursor, the snapshot would be as old as Spark takes to digest them, and
+        # beside a busy broker that is long. How many they are is bounded where the statements are cut (`Cut`).
         "fetchsize": "0",
         "batchsize": str(WRITE_ROWS),
         "sessionInitStatement": (

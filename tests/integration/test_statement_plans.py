@@ -65,7 +65,8 @@ def fault_in_the_plan_of(path: Path) -> str | None:
     for number, line in enumerate(lines):
         if "Scan" in line and re.search(r" on delivery_message\b", line):
             scan = re.search(r"Index (?:Only )?Scan (?:Backward )?using (\w+)", line)
-            fault = fault_in(scan[1], "".join(lines[number + 1 : number + 2]), comment) if scan else "reads the whole table"
+            below = "".join(lines[number + 1 : number + 2])
+            fault = fault_in(scan[1], below, comment) if scan else "reads the whole table"
             if fault:
                 return f"{fault}:\n{plan}"
     return None
