@@ -46,7 +46,7 @@ async def register(
         [client] = await fetch_rows(connection, client_statement("define_client"), definition)
         _check_may_register(client, principal, name, persistent)
         await _take_over(connection, client.id, session_id)
-        await connection.execute(client_statement("bind_session"), {"client": client.id, "session": session_id})
+        await _bind(connection, client.id, session_id)
         for wish in reads:
             await save_subscription(connection, client.id, wish)
         subscriptions = await fetch_rows(connection, client_statement("load_subscriptions"), {"client": client.id})
@@ -82,6 +82,12 @@ async def _take_over(connection: AsyncConnection[Any], client_id: int, session_i
             raise WillowError(Code.PERMISSION_DENIED, earlier.node, reason)
         await connection.execute(statement("hand_claims_over"), {"from": earlier.id, "to": session_id})
         await connection.execute(client_statement("end_sessions"), {"session": [earlier.id]})
+
+
+async def _bind(connection: AsyncConnection[Any], client_id: int, session_id: int) -> None:
+    bound = await connection.execute(client_statement("bind_session"), {"client": client_id, "session": session_id})
+    if not bound.rowcount:
+        raise WillowError(Code.UNAVAILABLE, "session", "This session has ended.")
 
 
 async def save_subscription(connection: AsyncConnection[Any], client_id: int, wish: Wish) -> None:

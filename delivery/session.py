@@ -15,7 +15,7 @@ from delivery.endings import FailRequest
 from delivery.in_turn import InTurn
 from delivery.positions import StartPosition, open_position
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Error, Frame, Message
+from delivery.protocol.frames import Command, Error, Frame, Message
 from delivery.session_posts import Posts
 from delivery.session_reads import OneTimeReader
 from delivery.statements import statement
@@ -64,6 +64,7 @@ class Session:
         self.registered: RegisteredClient | None = None
         self.restored = False  # what the client read and held in its last session has been taken up again
         self.held_back: deque[Callable[[], None]] | None = None  # commands behind one that must be over first
+        self.not_held_back: frozenset[type[Command]] = frozenset()  # kinds that need not wait for it
         self.closed = False
         self.under_way = 0  # commands that will be answered without the client's help
         self.when_less: Callable[[], None] | None = None  # told when fewer are under way
@@ -113,9 +114,10 @@ class Session:
         if self.when_less is not None:
             self.when_less()
 
-    def hold_back(self) -> None:
+    def hold_back(self, *, but: frozenset[type[Command]] = frozenset()) -> None:
         """What comes now waits for `go_on`: who the client is decides about it, or its order among posts."""
         self.held_back = deque()
+        self.not_held_back = but
 
     def go_on(self) -> None:
         waiting, self.held_back = self.held_back or deque(), None

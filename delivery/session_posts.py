@@ -93,5 +93,5 @@ class Posts:
         waiting = self._afterwards[name]
         while waiting and waiting[0][0] < oldest:
             waiting.popleft()[1]()
-        if not waiting:
-            self._afterwards.pop(name, None)
+        if not waiting and self._afterwards.get(name) is waiting:  # what ran may have begun another one
+            del self._afterwards[name]

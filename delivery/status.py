@@ -22,8 +22,8 @@ def status_of(name: str) -> dict[str, Any] | None:
     Everything in it is exact; counting what is delayed or in flight takes as long as there is much of it.
     """
     started = time.monotonic()
-    if name in _made and started < _made[name][0]:
-        return _made[name][1]
+    if (made := _made.get(name)) is not None and started < made[0]:
+        return made[1]
     status = _read(name)
     _made.pop(name, None)
     if status is not None and status["totals"]["delayed"] + status["totals"]["in_flight"] > MANY_COUNTED:

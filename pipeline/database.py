@@ -106,7 +106,7 @@ def jdbc_options(url: str) -> dict[str, str]:
         "user": parts.get("user", ""),
         "password": parts.get("password", ""),
         # All rows of a statement at once: by a cursor, the snapshot would be as old as Spark takes to digest them, and
-        # beside a busy broker that is long. How many they are is bounded where the statements are cut (`Cut`).
+        # beside a busy broker that is long.
         "fetchsize": "0",
         "batchsize": str(WRITE_ROWS),
         "sessionInitStatement": (

@@ -1,7 +1,7 @@
 """The record of runs in PostgreSQL, for the console and for `./willow pipeline status`."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -47,7 +47,8 @@ def recorded(connection: Connection, command: str) -> Iterator[Run]:
     try:
         yield run
     except BaseException as error:
-        let_statement_end(connection)
+        with suppress(psycopg.Error):  # the failure that was first says more
+            let_statement_end(connection)
         _try_to_end(connection, number, run, "failed", _sentence(error))
         raise
     _try_to_end(connection, number, run, "done", "")

@@ -6,8 +6,11 @@ kernel is asked a second time, by an epoll that looks for nothing but errors.
 """
 
 import asyncio
+import logging
 import select
 from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
 
 ERRORS_ALONE = getattr(select, "EPOLLET", 0)  # they are always reported; this says: once
 
@@ -34,4 +37,7 @@ class BrokenSockets:
         assert self._epoll is not None
         for number, _ in self._epoll.poll(0):
             if (tell := self._tell.get(number)) is not None:
-                tell()
+                try:
+                    tell()
+                except Exception:  # the others are told of once only
+                    logger.exception("A broken socket could not be given up")

@@ -61,10 +61,10 @@ HANDLERS: dict[type[Command], Callable[[Session, Any], None]] = {
 
 
 def handle(session: Session, commands: Iterable[Command | FrameError]) -> None:
-    """Take the commands of a frame in their order. None of them waits here, but while `session.held_back` is set."""
+    """Take the commands of a frame in their order. Some wait while `session.held_back` is set."""
     session.last_heard = time.monotonic()
     for command in commands:
-        if session.held_back is None:
+        if session.held_back is None or type(command) in session.not_held_back:
             _take(session, command)
         else:
             session.began()

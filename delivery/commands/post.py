@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clients.models import Permission
+from delivery.commands.settle import SETTLING
 from delivery.posting import PostRequest
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import Post
@@ -52,5 +53,5 @@ def submit_post(
             session.node.engine.post(request)
 
     if holds_back:
-        session.hold_back()
+        session.hold_back(but=SETTLING)
     directory.find_each(command.queues, tags, found, failed)

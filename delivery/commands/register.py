@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 def register(session: "Session", command: Register) -> None:
+    if session.closed:
+        return  # it was held back, and nobody is there to be the client
     if session.registered is not None and session.registered.name != command.name:
         reason = f"This connection is the client {session.registered.name} already."
         raise WillowError(Code.OBJECT_ALREADY_EXISTS, session.registered.name, reason)

@@ -8,7 +8,7 @@ from delivery.endings import Ending, FailRequest, FinishRequest, KeepaliveReques
 from delivery.engine import KeepaliveAllRequest
 from delivery.positions import AckRecord
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Fail, Finish, Keepalive, Notice
+from delivery.protocol.frames import ClientPong, Command, Fail, Finish, Keepalive, Notice, Ping, WorkReply
 from delivery.serving.names import is_service_queue, service_of
 from delivery.states import Reason
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from delivery.session import Session
     from delivery.streams import StreamReader
 
+# What is said of messages that the client holds. It is in time only if it is heard before the socket closes.
+SETTLING: frozenset[type[Command]] = frozenset({Finish, Fail, Keepalive, WorkReply, Ping, ClientPong})
 LARGEST_NUMBER = 2**63 - 1  # what PostgreSQL's bigint holds: no shard, sequence or index is ever larger
 
 

@@ -8,6 +8,7 @@ from psycopg import AsyncConnection
 
 from clients.models import Permission
 from clients.statements import statement as client_statement
+from delivery.commands.settle import SETTLING
 from delivery.directory import Failed, default_match
 from delivery.lanes import Job
 from delivery.positions import StartPosition, open_position
@@ -65,7 +66,7 @@ def subscribe(session: "Session", command: Subscribe) -> None:
 
     holds_back = session.registered is not None  # a post behind it must find the stream's position taken
     if holds_back:
-        session.hold_back()
+        session.hold_back(but=SETTLING)
     directory = session.node.directory
     session.posts.then(wish.name, lambda: directory.resolve(wish.name, tags, wish.match, found, failed))
 

@@ -48,7 +48,7 @@ def refuse_losses(losses: Sequence[Loss]) -> None:
     rows = sum(loss.rows for loss in losses)
     raise PipelineError(
         f"The archive lacks {losses[0].url}{more}, and the journal no longer has the days (rows: {rows}).",
-        "`./willow pipeline backfill --forget-lost` goes on without them.",
+        "Put it back; or `./willow pipeline backfill --forget-lost` goes on without it, and keeps the other files.",
     )
 
 

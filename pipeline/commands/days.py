@@ -46,9 +46,9 @@ def _chosen_master(argument: str | None) -> str | None:
 
 def give_way() -> None:
     """Use what the processors have left: the broker may be on the same machine, and is more urgent."""
-    if hasattr(os, "SCHED_IDLE"):
+    try:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    else:
+    except (AttributeError, OSError):  # not Linux, or not allowed
         os.nice(LOWEST_PRIORITY)
 
 

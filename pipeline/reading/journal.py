@@ -10,6 +10,10 @@ from pipeline.options import Options
 from pipeline.reading.slices import Slice
 from pipeline.schemas import JOURNAL, QUEUES
 
+# A transaction is never cut. One that wrote very many rows (those of a restored day share a few) is read by a cursor.
+MOST_ROWS_AT_ONCE = 100_000
+FETCH_ROWS = 10_000
+
 # `tx` stays as it is, for the conditions to find its index; Spark gets it as a number.
 SOURCE = "(SELECT *, tx::text::bigint AS tx_number FROM willow_journal_v1) AS journal"
 
@@ -17,6 +21,8 @@ SOURCE = "(SELECT *, tx::text::bigint AS tx_number FROM willow_journal_v1) AS jo
 def read_slice(spark: SparkSession, slice_: Slice, options: Options) -> DataFrame:
     """The rows of a slice: one statement, one connection and one short snapshot for each of its cuts."""
     properties = jdbc_options(options.read_url)
+    if slice_.largest > MOST_ROWS_AT_ONCE:
+        properties["fetchsize"] = str(FETCH_ROWS)
     rows = spark.read.jdbc(properties.pop("url"), SOURCE, predicates=slice_.predicates(), properties=properties)
     rows = rows.drop("tx").withColumnRenamed("tx_number", "tx")
     return conformed(rows, JOURNAL, "willow_journal_v1")

@@ -59,6 +59,11 @@ class Slice:
     def rows(self) -> int:
         return sum(cut.rows for cut in self.cuts)
 
+    @property
+    def largest(self) -> int:
+        """Most rows that one statement reads."""
+        return max((cut.rows for cut in self.cuts), default=0)
+
     def predicates(self) -> list[str]:
         """One condition for each statement, in the words of the index on `tx`."""
         of_day = ""

@@ -1,7 +1,10 @@
 """Where posts go: several queues, tags, priority, keys, delay, ttl, dedupe, full and paused queues."""
 
+import asyncio
+
 from tests.brokers.client import Client, claim
-from tests.brokers.cluster import Cluster
+from tests.brokers.cluster import PATIENCE, Cluster
+from willow_site.processes import wait_until
 
 
 async def test_a_post_to_several_queues_is_stored_in_each_and_its_notices_say_where(client: Client, queue: str) -> None:
@@ -227,6 +230,20 @@ async def test_a_full_queue_can_drop_its_oldest_unclaimed_messages(client: Clien
         await client.post(queue, body)
     assert [message["body"] for message in await client.fetch_all(queue, 2)] == ["3", "4"]
     await client.finds_nothing(queue)
+
+
+async def test_a_finish_behind_a_post_to_new_queues_counts_though_the_client_leaves_at_once(
+    broker: Cluster, client: Client, other: Client, queue: str
+) -> None:
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    finish = {"type": "finish"} | claim(message)
+    await client.send({"type": "post", "queue": [f"{queue}-a", f"{queue}-b"], "message": "behind"}, finish)
+    await client.close()
+    assert (await other.fetch(f"{queue}-b", block_timeout=30))["body"] == "behind"
+    ended = "SELECT outcome FROM delivery_journal WHERE queue_id = %s"
+    assert await asyncio.to_thread(wait_until, lambda: broker.query(ended, message["shard"]), PATIENCE)
+    assert broker.query(ended, message["shard"]) == [("finished",)]
 
 
 async def test_what_comes_to_a_queue_full_of_claims_is_not_dropped_itself(client: Client, queue: str) -> None:

@@ -49,3 +49,19 @@ def test_reads_keep_their_order(posts: Posts) -> None:
     for command in commands:
         posts.ended(command)
     assert read == [1, 2]
+
+
+def test_a_read_that_waits_because_of_another_read_is_not_forgotten(posts: Posts) -> None:
+    first = begun(posts, "a")
+    later: list[Post] = []
+    read: list[str] = []
+
+    def lets_others_go_on() -> None:
+        posts.ended(begun(posts, "a"))  # refused at once
+        later.append(begun(posts, "a"))
+        posts.then("a", lambda: read.append("a"))
+
+    posts.then("a", lets_others_go_on)
+    posts.ended(first)
+    posts.ended(later[0])
+    assert read == ["a"]
