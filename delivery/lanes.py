@@ -25,6 +25,7 @@ from delivery.database import (
 from delivery.log_ids import command_ids
 from delivery.metrics.meters import BatchMeter
 from delivery.protocol.errors import Code, WillowError
+from delivery.statement_connection import StatementConnection
 
 logger = logging.getLogger(__name__)
 
@@ -111,9 +112,10 @@ class Lane:
             finally:
                 await connection.close()
 
-    async def _serve(self, connection: AsyncConnection[Any]) -> None:
+    async def _serve(self, connection: StatementConnection) -> None:
         self.connected.set()
         self.connections += 1
+        connection.stirred = self.probe  # perhaps it was a goodbye: the sooner that is known, the better
         self._synchronous = True
         try:
             while not connection.closed:

@@ -45,6 +45,7 @@ class StatementConnection(AsyncConnection[Any]):
         self._transformer = Transformer(self)
         self._readable: asyncio.Future[None] | None = None
         self._watched: int | None = None  # the socket, while the loop keeps it
+        self.stirred: Callable[[], None] | None = None  # told when something comes that nobody asked for
 
     async def rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
         """The rows of a statement, with its columns as attributes."""
@@ -134,6 +135,8 @@ class StatementConnection(AsyncConnection[Any]):
     def _became_readable(self) -> None:
         if self._readable is None:  # nobody asked: the server said goodbye, or has a notice for us
             self._unwatch()
+            if self.stirred is not None:
+                self.stirred()
         elif not self._readable.done():
             self._readable.set_result(None)
 

@@ -48,6 +48,7 @@ class Demand:
     __slots__ = (
         "attempting",
         "ended",
+        "has_waited",
         "label",
         "places",
         "pops",
@@ -89,6 +90,7 @@ class Demand:
         self.work_timeout = work_timeout
         self.synchronous = synchronous
         self.attempting = False
+        self.has_waited = False  # an attempt has found nothing
         self.woken = 0  # messages that came while an attempt was under way
         self.served = False  # of a large `count`: a part of it was taken already
         self.ended = False
@@ -272,10 +274,12 @@ class Waiters:
         self._submit(kind(demand, self))
 
     def attempt_failed(self, demand: Demand, error: WillowError) -> None:
-        """The storage is gone. A subscription goes on when it is back; a fetch or pop is told."""
+        """The storage is gone. Who has waited already goes on when it is back; others are told."""
         demand.attempting = False
         if isinstance(error, InDoubt):
             self._in_doubt(demand.reader.session_id)
+        elif demand.has_waited:
+            return
         if not demand.standing:
             self.remove(demand)
             demand.reader.demand_failed(demand, error)
@@ -299,6 +303,8 @@ class Waiters:
             self._attempt(demand)
         elif demand.served or not (messages or demand.waits):
             self._give_up(demand)
+        else:
+            demand.has_waited = True
 
     def _hand_to_reader(self, demand: Demand, messages: Sequence[Any]) -> bool:
         """Returns whether this reader may ask again for what did not fit into one attempt."""

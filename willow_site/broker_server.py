@@ -88,7 +88,8 @@ class BrokerServer(Server):
     def _begin(self) -> None:
         self.ws_factory.protocol = BrokerWebSocketProtocol
         self.ws_factory.broken_sockets = BrokenSockets(self._loop)
-        self.ws_factory.setProtocolOptions(utf8validateIncoming=False)  # a bad frame never ends a connection
+        # A bad frame never ends a connection. Origins are ours to judge, as Daphne has it too.
+        self.ws_factory.setProtocolOptions(utf8validateIncoming=False, allowNullOrigin=True)
         self._bound_socket.listen(BACKLOG)
         self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)
         self._bound_socket.close()  # Twisted has its own handle: with this one open the port would stay open too

@@ -17,9 +17,13 @@ def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield cluster
 
 
+CONNECTIONS = ["willow desk", "willow posts", "willow reaper", "willow streams", "willow turns"]
+
+
 @pytest.fixture
-def outage(storage: Storage) -> Iterator[Storage]:
-    """The storage, which the test stops; it is back afterwards."""
+def outage(storage: Storage, cluster: Cluster) -> Iterator[Storage]:
+    """The storage, which the test stops; it is back afterwards. Nobody is still busy with the last outage."""
+    assert wait_until(lambda: _connections_of(cluster) == CONNECTIONS, PATIENCE)
     yield storage
     storage.start()
 
@@ -80,17 +84,16 @@ async def test_an_idle_broker_has_found_its_storage_again_before_anybody_asks(
 ) -> None:
     """Nobody must pay with an error for an outage that is long over."""
     await client.post(queue, "m")
-    connections = _connections_of(cluster)
     outage.stop()
     outage.start()
-    assert wait_until(lambda: _connections_of(cluster) == connections, PATIENCE)
+    assert wait_until(lambda: _connections_of(cluster) == CONNECTIONS, PATIENCE)
     await client.post(queue, "m")
     await client.fetch_all(queue, 2)
     await client.create(f"{queue}-new")
 
 
 def _connections_of(cluster: Cluster) -> list[str]:
-    """What the node's connections to the storage are for."""
+    """What the connections of the node and the reaper to the storage are for."""
     statement = (
         "SELECT application_name FROM pg_stat_activity"
         " WHERE datname = current_database() AND application_name LIKE 'willow %%' ORDER BY 1"
