@@ -1,4 +1,4 @@
-"""/api/clients: the clients that have a name. The record of one is the protocol's own (delivery/apis.py)."""
+"""/api/clients: the clients that have a name. The record of one is the protocol's own (api/status.py)."""
 
 from typing import Any
 

@@ -31,13 +31,13 @@ from api.views import ApiView, found, queue_numbered
 from clients.models import Permission
 from clients.rest import principal_of
 from delivery.models import RedriveJob
+from delivery.moves.message_id import MessageId
+from delivery.moves.states import Reason
 from delivery.operating import dead_letters as operating
-from delivery.operating import redrive
-from delivery.operating.choosing import MessageId
+from delivery.operating import redrive_jobs as redrive
 from delivery.operating.messages import Choice
 from delivery.operating.models import JobState
 from delivery.protocol.errors import Code, WillowError
-from delivery.states import Reason
 from queues.definitions import DEAD_SUFFIX
 from queues.models import Queue
 

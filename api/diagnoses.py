@@ -5,8 +5,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from delivery.operating.diagnosis import Cause
-from delivery.operating.timeline import Event
+from delivery.inspection.diagnosis import Cause
+from delivery.inspection.timeline import Event
 
 
 class CauseSerializer(serializers.Serializer):

@@ -6,7 +6,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from delivery.operating.choosing import MOST_IDS, MessageId
+from delivery.moves.message_id import MOST_IDS, MessageId
 from delivery.protocol.fields import BIGINT_MAX, TEN_YEARS_SECONDS, U32_MAX
 from queues.definitions import NAME_LENGTH, NAME_RULE, is_name
 from queues.services import MOST_TAGS, TAG_LENGTH

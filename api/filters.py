@@ -8,11 +8,12 @@ from rest_framework import serializers
 
 from api.fields import BigInteger, MessageIds, Name, Priority, Seconds, Strict, Tags
 from api.views import found, queue_numbered
-from delivery.directory import default_match, matches
-from delivery.operating.choosing import MessageFilter, MessageId
+from delivery.engine.queues import default_match, matches
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.tag_explainer import MATCHES
+from delivery.moves.message_id import MessageId
+from delivery.moves.states import Reason, State
 from delivery.operating.dead_letters import dead_letter_queue_ids
-from delivery.operating.tag_explainer import MATCHES
-from delivery.states import Reason, State
 from queues.models import Queue
 
 LONGEST_TEXT = 1000  # characters that are searched for

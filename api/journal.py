@@ -13,8 +13,8 @@ from api.filters import QueueChoice
 from api.messages import administered_queues
 from api.pages import read_cursor, write_cursor
 from api.views import ApiView
-from delivery.operating.journal import JournalFilter, JournalPlace, journal_page
-from delivery.states import Outcome
+from delivery.inspection.journal import JournalFilter, JournalPlace, journal_page
+from delivery.moves.states import Outcome
 from queues.models import Queue
 
 REASONS = ("failed", "timeout", "disconnected", "expired", "overflow", "retention", "operator")

@@ -23,16 +23,17 @@ from api.tallies import TallySerializer
 from api.views import ApiView, found, queue_numbered
 from clients.models import Permission
 from clients.rest import principal_of
-from delivery import over_http
+from delivery.gateway import http as over_http
+from delivery.inspection.diagnosis import why_message
+from delivery.inspection.filters import MessageFilter, Page, Place, messages_page
+from delivery.inspection.tag_explainer import MATCHES
+from delivery.inspection.timeline import message_timeline
 from delivery.models import Message
+from delivery.moves.message_id import MessageId
+from delivery.moves.states import State
 from delivery.operating import messages as operating
-from delivery.operating.choosing import MessageFilter, MessageId, Page, Place, messages_page
-from delivery.operating.diagnosis import why_message
 from delivery.operating.messages import Choice
-from delivery.operating.tag_explainer import MATCHES
-from delivery.operating.timeline import message_timeline
 from delivery.protocol.frames import Pop, Post
-from delivery.states import State
 from queues.models import Queue
 
 SHOWN_BYTES = 1000  # of a body in a list, unless more is asked for

@@ -11,9 +11,9 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from delivery.database import unavailable
-from delivery.http_errors import CODES, NOT_LET_IN, STATUS
+from api.http_errors import CODES, NOT_LET_IN, STATUS
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.connection import unavailable
 
 MEDIA_TYPE = "application/problem+json"
 

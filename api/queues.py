@@ -16,12 +16,12 @@ from api.problems import Conflict
 from api.tallies import TallySerializer
 from api.views import ApiView, queue_numbered
 from clients.models import Permission
+from delivery.figures.status import status_of
+from delivery.inspection.diagnosis import why_queue
+from delivery.inspection.tag_explainer import MATCHES, explain_tags
 from delivery.operating import queues as operating
-from delivery.operating.diagnosis import why_queue
-from delivery.operating.tag_explainer import MATCHES, explain_tags
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import INTEGER_MAX
-from delivery.status import status_of
 from queues.definitions import SETTING_NAMES, tag_set
 from queues.models import Kind, Overflow, Queue
 

@@ -12,7 +12,7 @@ from api.fields import Paging, page_of
 from api.pages import keyset_page
 from api.views import ApiView, found
 from delivery.models import Service, ServiceConfig
-from delivery.serving.names import QUEUE_PREFIX, service_of
+from delivery.moves.service_names import QUEUE_PREFIX, service_of
 from delivery.serving.selectors import service_figures, workers_of
 
 

@@ -20,8 +20,8 @@ from api import (
     sessions,
 )
 from api.schema import KeyScheme
+from api.status import ClientRecordApi
 from api.views import NUMBERS_IN_ADDRESSES, ApiView
-from delivery.apis import ClientRecordApi
 
 __all__ = ["KeyScheme", "urlpatterns"]  # importing it tells drf-spectacular of keys
 

@@ -7,10 +7,10 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from benchmarks.rates import Meter, per_second
-from delivery.arrays import BigintColumn, ByteaColumn, Float8Column, TextColumn, register_columns
-from delivery.database import PLANNER
-from delivery.stages import SYNC
-from delivery.statements import statement
+from delivery.moves.notify import SYNC
+from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn, register_columns
+from delivery.storage.connection import PLANNER
+from delivery.storage.statements import statement
 
 NODE = 1
 POSTER = 1

@@ -7,10 +7,11 @@ from urllib.parse import urlencode
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from delivery.message_search import MessageQuery
-from delivery.operating.choosing import MessageFilter, MessageId
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.search import MessageQuery
+from delivery.moves.message_id import MessageId
+from delivery.moves.states import Reason
 from delivery.operating.dead_letters import dead_letter_queue_ids
-from delivery.states import Reason
 from queues.definitions import is_dead_letter_name
 from queues.models import Queue
 

@@ -9,8 +9,9 @@ from django.http import QueryDict
 
 from console.message_forms import MessageSearchForm
 from console.permissions import May, allowed
-from delivery.message_search import filter_of
-from delivery.operating.choosing import MessageFilter, MessageId, messages_page
+from delivery.inspection.filters import MessageFilter, messages_page
+from delivery.inspection.search import filter_of
+from delivery.moves.message_id import MessageId
 from delivery.operating.messages import Choice
 
 MOST_COUNTED = 10_000

@@ -6,8 +6,8 @@ from typing import Any
 from django import forms
 
 from clients.moments import SPANS, read_span
-from delivery.message_search import MessageQuery
-from delivery.states import State
+from delivery.inspection.search import MessageQuery
+from delivery.moves.states import State
 from queues.definitions import tag_set
 
 HIGHEST_NUMBER = 2**63 - 1

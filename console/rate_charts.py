@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from console.charts import Chart, Series
-from delivery.figures.lately import Rates
+from delivery.figures.recent_rates import Rates
 
 FEWEST_SLOTS = 18  # three minutes
 

@@ -13,9 +13,9 @@ from delivery.figures import database as db
 from delivery.figures.analysts import Freshness, Reader
 from delivery.figures.database import JournalDay, Server, Snapshot, Table, oldest_snapshots
 from delivery.figures.dead_letters import died_lately
-from delivery.figures.lately import Lately
 from delivery.figures.queues import QueueFigures, all_queue_figures
 from delivery.figures.reaper import ActiveReaper
+from delivery.figures.recent_rates import Lately
 from delivery.models import DutyRun, HealthFinding
 from delivery.serving.models import Service
 from delivery.serving.reports import ServiceReport, service_reports

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from delivery.walks import Place, read_place
+from delivery.inspection.walks import Place, read_place
 
 NAMES = ("after", "before")
 

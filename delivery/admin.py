@@ -20,11 +20,12 @@ from django.utils.safestring import SafeString
 
 from clients.admin import ClientAdmin
 from clients.models import Client
-from delivery.browsing import journal_page
-from delivery.client_records import subscribed_to
-from delivery.models import DutyRun, FreeSequences, PendingNotice
+from delivery.figures.client_records import subscribed_to
+from delivery.inspection.browsing import journal_page
+from delivery.moves.models import FreeSequences, PendingNotice
 from delivery.operating.audit import staff
 from delivery.operating.queues import queue_change, queue_create, queue_delete, queue_pause, queue_resume
+from delivery.reaper.models import DutyRun
 from delivery.serving.admin import ServiceConfigAdmin, ServiceConfigVersionAdmin, ServiceWithWorkersAdmin, WorkerAdmin
 from queues.admin import QueueAdmin
 from queues.admin_bases import ReadOnlyAdmin

@@ -18,7 +18,7 @@ http_application = get_asgi_application()
 
 # Models can be imported only after get_asgi_application() has set Django up.
 from console.live.consumer import LiveConsumer  # noqa: E402
-from delivery.consumers import ConnectConsumer  # noqa: E402
+from delivery.gateway.consumer import ConnectConsumer  # noqa: E402
 from willow_site.operations import Operations  # noqa: E402
 
 

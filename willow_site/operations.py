@@ -13,9 +13,9 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from clients.auth import is_let_in
-from delivery import node as this_node
-from delivery.health import Health
 from delivery.metrics.scrape import Scrape
+from delivery.node import life
+from delivery.node.readiness import Health
 
 Scope = dict[str, Any]
 Application = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -61,7 +61,7 @@ class Operations:
         headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
         if (refusal := _refusal(scope, headers)) is not None:
             return refusal
-        node = this_node.current_or_none()
+        node = life.current_or_none()
         if node is None:
             return _error(503, "node", "The node has not started yet.")
         body, content_type = await self._scrape.answer(node, headers.get("accept", ""))

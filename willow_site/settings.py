@@ -140,7 +140,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["clients.rest.MayComeIn"],
-    "EXCEPTION_HANDLER": "delivery.http_errors.error_response",
+    "EXCEPTION_HANDLER": "api.http_errors.error_response",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
 }
 SPECTACULAR_SETTINGS = {

@@ -3,8 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from api.status import QueueStatusApi
 from console.screens.overview import overview
-from delivery.apis import QueueStatusApi
 
 urlpatterns = [
     path("status/<path:queue_name>", QueueStatusApi.as_view()),

@@ -14,7 +14,7 @@ from console.asking import Question, answer, ask
 from console.frame import page, screen
 from console.paging import page_of
 from console.permissions import May
-from delivery.client_figures import client_figures, client_progress
+from delivery.figures.clients import client_figures, client_progress
 from delivery.operating.audit import audit, staff
 
 

@@ -17,7 +17,7 @@ from console.dead_letter_choice import read_choice
 from console.frame import demand, page, screen
 from console.permissions import May, allowed
 from console.search_pages import page_address, read_places
-from delivery.message_search import search_messages
+from delivery.inspection.search import search_messages
 from delivery.operating.audit import staff
 from delivery.operating.dead_letters import (
     GROUP_LOOKED_AT,

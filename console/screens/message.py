@@ -8,11 +8,11 @@ from django.urls import reverse
 from console.frame import page, screen
 from console.live.parts import Part
 from console.permissions import May, allowed
-from delivery.bodies import BodyViews
-from delivery.message_records import MessageRecord, message_record
-from delivery.operating.choosing import MessageId
-from delivery.operating.diagnosis import why_message
-from delivery.operating.timeline import message_timeline
+from delivery.inspection.bodies import BodyViews
+from delivery.inspection.diagnosis import why_message
+from delivery.inspection.message import MessageRecord, message_record
+from delivery.inspection.timeline import message_timeline
+from delivery.moves.message_id import MessageId
 from queues.definitions import is_dead_letter_name
 
 VIEWS = {"json": "JSON", "text": "Text", "hex": "Hex"}

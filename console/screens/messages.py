@@ -7,7 +7,7 @@ from console.frame import page, screen
 from console.message_forms import MessageSearchForm
 from console.permissions import May, allowed
 from console.search_pages import page_address, read_places, search_of
-from delivery.message_search import MessagePage, search_messages
+from delivery.inspection.search import MessagePage, search_messages
 from queues.models import Queue
 
 

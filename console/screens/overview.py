@@ -13,8 +13,8 @@ from console.live.parts import Part
 from console.permissions import May
 from console.rate_charts import rates_chart
 from delivery.figures.dead_letters import MOST_COUNTED
-from delivery.figures.lately import Rates
 from delivery.figures.queues import QueueFigures
+from delivery.figures.recent_rates import Rates
 
 MOST_LISTED = 8
 

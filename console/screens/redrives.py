@@ -19,7 +19,7 @@ from console.permissions import May
 from console.target_forms import TargetQueueForm
 from delivery.operating.audit import staff
 from delivery.operating.models import JobState, RedriveJob
-from delivery.operating.redrive import redrive_cancel, redrive_dry_run, redrive_start, redrive_undo
+from delivery.operating.redrive_jobs import redrive_cancel, redrive_dry_run, redrive_start, redrive_undo
 from queues.models import Queue
 
 HIGHEST_RATE = 1_000_000  # messages a second

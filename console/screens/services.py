@@ -10,8 +10,8 @@ from console import readings
 from console.frame import page, screen
 from console.live.parts import Part
 from console.permissions import May
+from delivery.moves.service_names import service_of
 from delivery.serving.models import Service
-from delivery.serving.names import service_of
 from delivery.serving.reports import ServiceReport
 
 

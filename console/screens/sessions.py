@@ -10,7 +10,7 @@ from console.asking import Question, answer
 from console.frame import page, screen
 from console.paging import page_of
 from console.permissions import May
-from delivery.client_figures import held_by_sessions
+from delivery.figures.clients import held_by_sessions
 from delivery.operating.audit import staff
 from delivery.operating.sessions import session_disconnect, session_fail_messages
 

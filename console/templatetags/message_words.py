@@ -8,9 +8,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.templatetags.console import ago, duration
-from delivery.bodies import first_line
-from delivery.stages import STAGES, label_from_column
-from delivery.states import State
+from delivery.inspection.bodies import first_line
+from delivery.moves.notify import STAGES, label_from_column
+from delivery.moves.states import State
 
 register = template.Library()
 

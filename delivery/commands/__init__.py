@@ -35,7 +35,7 @@ from delivery.protocol.frames import (
     WorkRequest,
 )
 from delivery.serving.worker import UNKNOWN_COMMAND
-from delivery.session import Session
+from delivery.sessions.session import Session
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from delivery.protocol.frames import Create, QueueInfo
 from queues.definitions import SETTING_NAMES, QueueRecord, tag_set
 
 if TYPE_CHECKING:
-    from delivery.session import Session
+    from delivery.sessions.session import Session
 
 
 def create(session: "Session", command: Create) -> None:

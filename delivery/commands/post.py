@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from clients.models import Permission
 from delivery.commands.settle import SETTLING
-from delivery.posting import PostRequest
+from delivery.moves.posting import PostRequest
+from delivery.moves.service_names import stream_is_no_service
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import Post
-from delivery.serving.names import stream_is_no_service
 from queues.definitions import QueueRecord, tag_set
 
 if TYPE_CHECKING:
-    from delivery.session import Session
+    from delivery.sessions.session import Session
 
 
 def post(session: "Session", command: Post) -> None:

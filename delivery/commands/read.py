@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from clients.models import Permission
-from delivery.directory import default_match
+from delivery.engine.queues import default_match
+from delivery.engine.waiters import Demand
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Fetch, Pop
-from delivery.waiting import Demand
 from queues.definitions import QueueRecord, tag_set
 
 if TYPE_CHECKING:
-    from delivery.session import Session
+    from delivery.sessions.session import Session
 
 
 def fetch(session: "Session", command: Fetch) -> None:

@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from delivery.client_records import record_rows
-from delivery.directory import matches
-from delivery.lanes import Job
+from delivery.engine.queues import matches
+from delivery.figures.client_records import record_rows
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Register, Registered
-from delivery.registration import Registration
-from delivery.registration import register as bind
-from delivery.session import RegisteredClient
-from delivery.subscriptions import Subscription, Wish
+from delivery.sessions.registration import Registration
+from delivery.sessions.registration import register as bind
+from delivery.sessions.session import RegisteredClient
+from delivery.sessions.subscriptions import Subscription, Wish
+from delivery.storage.lanes import Job
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
-    from delivery.session import Session
+    from delivery.sessions.session import Session
 
 
 def register(session: "Session", command: Register) -> None:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from clients.models import Permission
 from delivery.commands.post import submit_post
-from delivery.endings import FinishRequest
+from delivery.engine.assignment import Candidate, JoinRequest
+from delivery.moves.endings import FinishRequest
+from delivery.moves.service_names import queue_of, request_numbers, stream_is_no_service
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import (
     CheckConfig,
@@ -21,14 +23,12 @@ from delivery.protocol.frames import (
     WorkReply,
     WorkRequest,
 )
-from delivery.serving.assignment import Candidate, JoinRequest
-from delivery.serving.names import queue_of, request_numbers, stream_is_no_service
 from delivery.serving.worker import Worker, has_good_clock
 from delivery.serving.workers import begin_work
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
-    from delivery.session import Session
+    from delivery.sessions.session import Session
 
 
 def check_config(session: "Session", command: CheckConfig) -> None:

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clients.models import Permission
-from delivery.endings import Ending, FailRequest, FinishRequest, KeepaliveRequest, message_key, not_claimed
-from delivery.engine import KeepaliveAllRequest
-from delivery.positions import AckRecord
+from delivery.engine.engine import KeepaliveAllRequest
+from delivery.moves.endings import Ending, FailRequest, FinishRequest, KeepaliveRequest, message_key, not_claimed
+from delivery.moves.service_names import is_service_queue, service_of
+from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import ClientPong, Command, Fail, Finish, Keepalive, Notice, Ping, WorkReply
-from delivery.serving.names import is_service_queue, service_of
-from delivery.states import Reason
+from delivery.sessions.positions import AckRecord
 
 if TYPE_CHECKING:
-    from delivery.session import Session
-    from delivery.streams import StreamReader
+    from delivery.sessions.session import Session
+    from delivery.sessions.stream_reader import StreamReader
 
 # What is said of messages that the client holds. It is in time only if it is heard before the socket closes.
 SETTLING: frozenset[type[Command]] = frozenset({Finish, Fail, Keepalive, WorkReply, Ping, ClientPong})

@@ -9,17 +9,17 @@ from psycopg import AsyncConnection
 from clients.models import Permission
 from clients.statements import statement as client_statement
 from delivery.commands.settle import SETTLING
-from delivery.directory import Failed, default_match
-from delivery.lanes import Job
-from delivery.positions import StartPosition, open_position
+from delivery.engine.queues import Failed, default_match
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import QueueIdentity, Subscribe, Subscribed, Unsubscribe
-from delivery.registration import save_subscription
-from delivery.subscriptions import Subscription, Wish, stream_refusal
+from delivery.sessions.positions import StartPosition, open_position
+from delivery.sessions.registration import save_subscription
+from delivery.sessions.subscriptions import Subscription, Wish, stream_refusal
+from delivery.storage.lanes import Job
 from queues.definitions import QueueRecord, tag_set
 
 if TYPE_CHECKING:
-    from delivery.session import Session
+    from delivery.sessions.session import Session
 
 Positions = dict[int, StartPosition]  # by queue
 

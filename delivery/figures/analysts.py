@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from delivery.facts.archive_models import PipelineOffset
+from delivery.facts.models import PipelineRun, QueueFact
 from delivery.figures.database import rows_of
-from delivery.models import PipelineOffset, PipelineRun, QueueFact
 
 MOST_READERS = 50
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from delivery.bounded_reads import bounded_cursor
-from delivery.statements import statement
+from delivery.storage.reading import bounded_cursor
+from delivery.storage.statements import statement
 
 MOST_SNAPSHOTS = 10
 MOST_DAYS = 35

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from delivery.bounded_reads import bounded_cursor
-from delivery.statements import statement
+from delivery.storage.reading import bounded_cursor
+from delivery.storage.statements import statement
 
 LATELY_SECONDS = 3600
 MOST_COUNTED = 1000  # in each queue

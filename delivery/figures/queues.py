@@ -5,9 +5,9 @@ from typing import Any
 
 from django.conf import settings
 
-from delivery.bounded_reads import bounded_cursor
-from delivery.serving.names import is_service_queue
-from delivery.statements import statement
+from delivery.moves.service_names import is_service_queue
+from delivery.storage.reading import bounded_cursor
+from delivery.storage.statements import statement
 from queues.definitions import is_dead_letter_name
 from queues.models import Kind
 

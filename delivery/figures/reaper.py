@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from delivery.figures.database import rows_of
-from delivery.models import DutyRun
 from delivery.reaper.duty import Duty
 from delivery.reaper.loop import DUTIES, ONE_ACTIVE_REAPER
+from delivery.reaper.models import DutyRun
 
 
 @dataclass(frozen=True, slots=True)

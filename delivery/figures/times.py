@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from delivery.bounded_reads import bounded_cursor
-from delivery.models import QueueFact
-from delivery.statements import statement
+from delivery.facts.models import QueueFact
+from delivery.storage.reading import bounded_cursor
+from delivery.storage.statements import statement
 
 SLOT_SECONDS = 30
 SLOTS = 30  # a quarter of an hour

@@ -11,8 +11,8 @@ import psycopg
 from django.conf import settings
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from delivery.database import connect, fetch_rows, without_values
-from delivery.statements import statement
+from delivery.storage.connection import connect, fetch_rows, without_values
+from delivery.storage.statements import statement
 
 logger = logging.getLogger(__name__)
 

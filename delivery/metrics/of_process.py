@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from prometheus_client import GC_COLLECTOR, PROCESS_COLLECTOR
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from delivery.lanes import Lane
-from delivery.metrics.meters import Distribution
-from delivery.version import VERSION
+from delivery.protocol.version import VERSION
+from delivery.storage.lanes import Lane
+from delivery.storage.meters import Distribution
 
 if TYPE_CHECKING:
-    from delivery.node import Node
+    from delivery.node.node import Node
 
 
 def process_families(node: "Node") -> Iterator[Metric]:

@@ -10,7 +10,7 @@ from delivery.metrics.of_cluster import Reading, read_cluster
 from delivery.metrics.of_process import process_families
 
 if TYPE_CHECKING:
-    from delivery.node import Node
+    from delivery.node.node import Node
 
 
 class OneProcess:

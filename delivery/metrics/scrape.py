@@ -6,7 +6,7 @@ from prometheus_client.exposition import choose_encoder
 from delivery.metrics.families import merged
 from delivery.metrics.one_process import OneProcess
 from delivery.metrics.several_processes import SeveralProcesses
-from delivery.node import Node
+from delivery.node.node import Node
 
 
 class Scrape:

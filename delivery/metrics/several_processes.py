@@ -26,7 +26,7 @@ from delivery.metrics.of_cluster import read_cluster
 from delivery.metrics.of_process import process_families
 
 if TYPE_CHECKING:
-    from delivery.node import Node
+    from delivery.node.node import Node
 
 STALE_INTERVALS = 3  # without a new file, after which a process counts as gone
 LOOK_SECONDS = 0.05  # between two looks whether another process has read the cluster's figures

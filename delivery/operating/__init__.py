@@ -2,5 +2,5 @@
 
 Everything here is called synchronously and goes through Django's connection. What changes messages is the same code
 and the same guarded statements that the engine and the reaper use (`bridge.py`), done in batches, told to the nodes
-(`delivery/telling.py`) and written into the audit (`audit.py`).
+(`delivery/wakeups/from_outside.py`) and written into the audit (`audit.py`).
 """

@@ -2,9 +2,9 @@
 
 from django.db import transaction
 
-from delivery.endings import Endings, endings_without_sessions
-from delivery.hints import Hint
-from delivery.telling import tell_nodes
+from delivery.moves.endings import Endings, endings_without_sessions
+from delivery.wakeups.from_outside import tell_nodes
+from delivery.wakeups.hints import Hint
 
 NAME = "operator"  # as the journal calls who wrote a row
 

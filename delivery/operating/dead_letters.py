@@ -10,13 +10,14 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
-from delivery.database import fetch_rows
+from delivery.inspection.filters import MessageFilter, Page, Place, messages_page
+from delivery.moves.message_id import MessageId
 from delivery.operating.audit import Operator, audit
-from delivery.operating.bridge import operate
-from delivery.operating.choosing import MessageFilter, MessageId, Page, Place, messages_page
 from delivery.operating.messages import Choice, describe, messages_drop, queues_of
 from delivery.operating.tally import Tally
-from delivery.statements import statement
+from delivery.storage.connection import fetch_rows
+from delivery.storage.on_django import operate
+from delivery.storage.statements import statement
 from queues.definitions import DEAD_SUFFIX, is_dead_letter_name
 from queues.models import Queue
 

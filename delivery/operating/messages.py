@@ -7,28 +7,19 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
-from delivery.database import fetch_rows
+from delivery.inspection.filters import MessageFilter, Page, Place, find_page, with_sequence_found
+from delivery.moves.message_id import MessageId, id_columns, in_batches, row_id
+from delivery.moves.notify import DROP
+from delivery.moves.notify import REQUEST as REQUEST_BIT
+from delivery.moves.states import State
+from delivery.moves.transfer import lock_unclaimed, transfer
 from delivery.operating.announcing import NAME, Announcements
 from delivery.operating.audit import Operator, audited
-from delivery.operating.bridge import operate
-from delivery.operating.choosing import (
-    MessageFilter,
-    MessageId,
-    Page,
-    Place,
-    find_page,
-    id_columns,
-    in_batches,
-    row_id,
-    with_sequence_found,
-)
 from delivery.operating.tally import BATCH, BUSY, CLAIMED, GONE, MOST_MESSAGES, REQUEST, Budget, Tally
-from delivery.operating.transfer import lock_unclaimed, transfer
 from delivery.protocol.fields import U32_MAX
-from delivery.stages import DROP
-from delivery.stages import REQUEST as REQUEST_BIT
-from delivery.statements import statement
-from delivery.states import State
+from delivery.storage.connection import fetch_rows
+from delivery.storage.on_django import operate
+from delivery.storage.statements import statement
 from queues.definitions import QueueRecord, record_of
 from queues.models import Queue
 

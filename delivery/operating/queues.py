@@ -6,16 +6,17 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from delivery import services
-from delivery.models import Message
+from delivery.engine.waiters import MOST_PLACES_AT_ONCE
+from delivery.inspection.filters import MessageFilter
+from delivery.moves.message_id import MessageId
+from delivery.moves.models import Message
+from delivery.moves.states import State
+from delivery.operating import queue_deletion as services
 from delivery.operating.announcing import Announcements
 from delivery.operating.audit import Operator, audit, audited
-from delivery.operating.bridge import operate
-from delivery.operating.choosing import MessageFilter, MessageId
 from delivery.operating.messages import act_on_filter, drop_batch
 from delivery.operating.tally import BATCH, MOST_MESSAGES, Budget, Tally
-from delivery.states import State
-from delivery.waiting import MOST_PLACES_AT_ONCE
+from delivery.storage.on_django import operate
 from queues import services as definitions
 from queues.models import Queue
 

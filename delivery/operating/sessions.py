@@ -7,14 +7,14 @@ from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
 from clients.statements import statement as client_statement
-from delivery.database import fetch_rows
-from delivery.endings import failing_claim
+from delivery.moves.endings import failing_claim
+from delivery.moves.states import Reason
 from delivery.operating.announcing import Announcements
 from delivery.operating.audit import Operator, audited
-from delivery.operating.bridge import operate
 from delivery.operating.tally import Tally
-from delivery.statements import statement
-from delivery.states import Reason
+from delivery.storage.connection import fetch_rows
+from delivery.storage.on_django import operate
+from delivery.storage.statements import statement
 
 
 def session_disconnect(*, session_id: int, by: Operator) -> Tally:

@@ -5,12 +5,12 @@ from datetime import datetime
 from django.conf import settings
 
 from clients.statements import statement as client_statement
-from delivery.database import fetch_rows
-from delivery.endings import failing_claim
+from delivery.engine.assignment import MISSED_HEARTBEATS
+from delivery.moves.endings import failing_claim
+from delivery.moves.states import Reason
 from delivery.reaper.duty import LIMIT, Tools
-from delivery.serving.worker import MISSED_HEARTBEATS
-from delivery.statements import statement
-from delivery.states import Reason
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
 
 
 async def fail_expired_claims(tools: Tools, now: datetime | None) -> int:

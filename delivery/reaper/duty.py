@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from delivery.endings import Endings
+from delivery.moves.endings import Endings
 
 NAME = "reaper"
 LIMIT = 500  # rows in one statement, so that none holds its locks for long

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from django.conf import settings
 
-from delivery.database import fetch_rows
 from delivery.reaper.duty import LIMIT, Tools
-from delivery.statements import statement
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
 
 CROWDED_ROWS = 64  # rows of free IDs of one queue above which they are merged
 

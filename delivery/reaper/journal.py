@@ -6,7 +6,7 @@ from django.conf import settings
 from psycopg import sql
 
 from delivery.reaper.duty import Tools
-from delivery.statements import statement
+from delivery.storage.statements import statement
 
 DAYS_AHEAD = 3
 

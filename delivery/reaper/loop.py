@@ -9,12 +9,12 @@ import psycopg
 from django.conf import settings
 from psycopg import AsyncConnection
 
-from delivery.database import connect, without_values
-from delivery.endings import endings_without_sessions
-from delivery.hints import OPERATOR, Hints
+from delivery.moves.endings import endings_without_sessions
 from delivery.reaper import claims, housekeeping, journal, messages, nodes, redrives, retention
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
-from delivery.statements import statement
+from delivery.storage.connection import connect, without_values
+from delivery.storage.statements import statement
+from delivery.wakeups.hints import OPERATOR, Hints
 
 logger = logging.getLogger(__name__)
 

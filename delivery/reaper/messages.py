@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from delivery.database import fetch_rows
-from delivery.endings import Failures
+from delivery.moves.endings import Failures
+from delivery.moves.states import Reason
 from delivery.reaper.duty import LIMIT, Tools
-from delivery.statements import statement
-from delivery.states import Reason
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
 
 
 @dataclass(frozen=True, slots=True)

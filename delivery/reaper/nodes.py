@@ -6,7 +6,7 @@ from django.conf import settings
 
 from clients.statements import statement as client_statement
 from delivery.reaper.duty import LIMIT, Tools
-from delivery.statements import statement
+from delivery.storage.statements import statement
 
 FORGET_NODES_SECONDS = 86_400.0
 FORGET_ORDERS_SECONDS = 60.0  # nodes that are alive look every second

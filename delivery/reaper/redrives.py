@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from delivery.operating.redrive import redrive_step
+from delivery.operating.redrive_jobs import redrive_step
 from delivery.reaper.duty import LIMIT, NAME, Tools
-from delivery.statements import statement
+from delivery.storage.statements import statement
 
 STEPS = 10  # in one round, so that a large redrive does not keep the reaper from its other duties
 

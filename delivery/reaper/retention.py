@@ -5,9 +5,9 @@ from datetime import datetime
 from django.conf import settings
 
 from clients.statements import statement as client_statement
-from delivery.database import fetch_rows
 from delivery.reaper.duty import LIMIT, NAME, Tools
-from delivery.statements import statement
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
 
 
 async def retain_streams(tools: Tools, now: datetime | None) -> int:

@@ -14,6 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from clients.models import Node
+from delivery.moves.service_names import service_of
 from delivery.serving.changes import (
     check_config,
     check_heartbeat_interval,
@@ -23,7 +24,6 @@ from delivery.serving.changes import (
 )
 from delivery.serving.config_form import ConfigField
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
-from delivery.serving.names import service_of
 from delivery.serving.reports import ServiceReport, service_reports
 from queues.admin_bases import ReadOnlyAdmin, ReadOnlyInline, ServiceAdmin
 

@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from delivery.hints import Hint
+from delivery.moves.service_names import LONGEST_NAME
 from delivery.serving.config_text import READERS, read_config, write_config
 from delivery.serving.models import ServiceConfig, ServiceConfigVersion
-from delivery.serving.names import LONGEST_NAME
-from delivery.telling import tell_nodes
+from delivery.wakeups.from_outside import tell_nodes
+from delivery.wakeups.hints import Hint
 from queues.definitions import is_name
 
 MOST_BYTES = 256 * 1024  # of a configuration, as JSON

@@ -9,9 +9,9 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from clients.statements import statement as client_statement
-from delivery.database import fetch_rows
 from delivery.serving.models import DEFAULT_HEARTBEAT_INTERVAL
-from delivery.statements import statement
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
 
 VERSION_CHARACTERS = 16  # of the hash: enough that two versions never meet
 

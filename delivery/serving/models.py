@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from clients.models import Session
-from delivery.serving.names import LONGEST_NAME, QUEUE_PREFIX
+from delivery.moves.service_names import LONGEST_NAME, QUEUE_PREFIX
 from queues.definitions import DEAD_SUFFIX
 from queues.models import Queue
 

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from delivery.moves.service_names import service_of
 from delivery.serving.models import Service, ServiceConfig, Worker
-from delivery.serving.names import service_of
 from delivery.serving.selectors import Figures, service_figures
 
 

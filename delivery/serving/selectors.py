@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Case, QuerySet, When
 
 from delivery.serving.models import Worker
-from delivery.statements import statement
+from delivery.storage.statements import statement
 
 WINDOW_SECONDS = 3600.0  # over which answers are counted
 

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from delivery.close_codes import WORKER_IS_DISMISSED
+from delivery.engine.assignment import MISSED_HEARTBEATS, LeaveRequest
+from delivery.moves.service_names import is_service_queue, request_identifier, service_of
+from delivery.protocol.close_codes import WORKER_IS_DISMISSED
 from delivery.protocol.errors import WillowError
 from delivery.protocol.fields import ConfigType
 from delivery.protocol.frames import CheckConfig, Config, DisconnectError, ForceNegotiate, ServerPing, WorkRequestOut
-from delivery.serving.assignment import LeaveRequest
-from delivery.serving.names import is_service_queue, request_identifier, service_of
-from delivery.session import Claim
+from delivery.sessions.session import Claim
 
 if TYPE_CHECKING:
-    from delivery.session import Session
+    from delivery.sessions.session import Session
 
-MISSED_HEARTBEATS = 3  # after which a worker has lost its requests
 MOST_REFUSALS = 3  # of a configuration that is not current
 
 BAD_CLOCK = 400

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection
 
-from delivery.arrays import BigintColumn, Float8Column, TextColumn
-from delivery.database import fetch_rows
-from delivery.lanes import Job
+from delivery.engine.assignment import LookRequest
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import ChangeBroker, CheckConfig
-from delivery.serving.assignment import LookRequest
 from delivery.serving.config_text import write_config
 from delivery.serving.configuration import config_source, config_version, load_broker_group, load_configs
 from delivery.serving.worker import BROKER_STOPS, Worker, dismiss
-from delivery.statements import statement
+from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
+from delivery.storage.connection import fetch_rows
+from delivery.storage.lanes import Job
+from delivery.storage.statements import statement
 
 if TYPE_CHECKING:
-    from delivery.node import Node
-    from delivery.session import Session
+    from delivery.node.node import Node
+    from delivery.sessions.session import Session
 
 STOPPING = "This broker is stopping, and no other can take you."
 

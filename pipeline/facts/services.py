@@ -9,7 +9,7 @@ from pipeline.facts.counting import count_where, is_outcome
 from pipeline.facts.percentiles import facts_by
 from pipeline.schemas import SERVICE_FACTS
 
-# As in delivery/serving/names.py, which is Django's and stays behind; a test compares the two.
+# As in delivery/moves/service_names.py, which is Django's and stays behind; a test compares the two.
 QUEUE_PREFIX = "service:"
 DEAD_LETTERS = ".dead"
 

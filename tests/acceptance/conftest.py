@@ -1,6 +1,6 @@
-"""See tests/brokers/fixtures.py."""
+"""See tests/support/fixtures.py."""
 
-from tests.brokers.fixtures import (
+from tests.support.fixtures import (
     broker,
     client,
     connect,

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any
 
-from tests.brokers.client import Client, claim, connected
-from tests.brokers.workers import Worker, begin_request, working
 from tests.browser.programs import running_programs
+from tests.support.client import Client, claim, connected
+from tests.support.workers import Worker, begin_request, working
 
 ERRORS = (
     "card declined: issuer 4021 answered in 812 ms",

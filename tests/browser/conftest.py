@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.brokers.cluster import PATIENCE, Cluster
-from tests.brokers.fixtures import StartCluster, name, queue, start_cluster
 from tests.browser.looking import DESK, Looks
 from tests.browser.programs import Programs, running_programs
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.fixtures import StartCluster, name, queue, start_cluster
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.browser import NAMES, find_browser
 

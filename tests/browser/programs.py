@@ -7,8 +7,8 @@ from collections.abc import Coroutine, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any, TypeVar
 
-from tests.brokers.client import Client, connected
-from tests.brokers.cluster import PATIENCE
+from tests.support.client import Client, connected
+from tests.support.cluster import PATIENCE
 
 Result = TypeVar("Result")
 

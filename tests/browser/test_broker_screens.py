@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.brokers.cluster import Cluster
 from tests.browser.business import Business, running_business
 from tests.browser.looking import Looks
+from tests.support.cluster import Cluster
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
 from tests.browser.looking import Looks
 from tests.browser.programs import Programs
+from tests.support.client import Client
+from tests.support.cluster import Cluster
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
 from tests.browser.looking import GRAVE, PHONE
 from tests.browser.programs import Programs
+from tests.support.client import Client
+from tests.support.cluster import Cluster
 
 
 @pytest.fixture

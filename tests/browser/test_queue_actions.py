@@ -6,11 +6,11 @@ import uuid
 import pytest
 from playwright.sync_api import Page, expect
 
-from delivery.states import State
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
+from delivery.moves.states import State
 from tests.browser.looking import Looks
 from tests.browser.programs import Programs
+from tests.support.client import Client
+from tests.support.cluster import Cluster
 
 
 @pytest.fixture

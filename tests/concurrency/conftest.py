@@ -1,13 +1,13 @@
-"""See tests/brokers/fixtures.py."""
+"""See tests/support/fixtures.py."""
 
 import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
-from tests.brokers.fixtures import Connect, StartCluster, broker, connect, name, queue, start_cluster
+from tests.support.client import Client
+from tests.support.cluster import Cluster
+from tests.support.fixtures import Connect, StartCluster, broker, connect, name, queue, start_cluster
 
 __all__ = ["broker", "connect", "name", "queue", "start_cluster"]
 

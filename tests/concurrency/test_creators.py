@@ -3,8 +3,8 @@
 import asyncio
 from itertools import cycle, permutations
 
-from tests.brokers.cluster import Cluster
-from tests.brokers.fixtures import Connect
+from tests.support.cluster import Cluster
+from tests.support.fixtures import Connect
 
 CREATORS = 50
 TAGS = ["a", "b", "c", "d"]

@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import pytest
 
-from tests.brokers.client import Client, Fields
-from tests.brokers.cluster import Cluster
-from tests.brokers.fixtures import Connect
+from tests.support.client import Client, Fields
+from tests.support.cluster import Cluster
+from tests.support.fixtures import Connect
 
 CONSUMERS = 50
 POSTS_PER_FRAME = 500

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from tests.brokers.cluster import Cluster
-from tests.brokers.fixtures import Connect
+from tests.support.cluster import Cluster
+from tests.support.fixtures import Connect
 
 ATTEMPTS = 100
 

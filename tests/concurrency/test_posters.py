@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 
-from tests.brokers.client import Client
+from tests.support.client import Client
 
 POSTS = 25  # of each client
 

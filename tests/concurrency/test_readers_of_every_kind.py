@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.brokers.client import Client, Fields, claim
-from tests.brokers.cluster import PATIENCE, Cluster
-from tests.brokers.fixtures import Connect, StartCluster
+from tests.support.client import Client, Fields, claim
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.fixtures import Connect, StartCluster
 
 MESSAGES = 600
 POSTERS, READERS = 3, 5

@@ -1,11 +1,11 @@
-"""See tests/brokers/fixtures.py."""
+"""See tests/support/fixtures.py."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.brokers.fixtures import broker, connect, connect_when_available, name, queue, start_cluster
-from tests.brokers.storage import Storage, running_storage
+from tests.support.fixtures import broker, connect, connect_when_available, name, queue, start_cluster
+from tests.support.storage import Storage, running_storage
 
 __all__ = ["broker", "connect", "connect_when_available", "name", "queue", "start_cluster"]
 

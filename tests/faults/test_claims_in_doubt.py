@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from tests.brokers.client import Client
-from tests.brokers.cluster import PATIENCE, Cluster
-from tests.brokers.fixtures import Connect, StartCluster
+from tests.support.client import Client
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.fixtures import Connect, StartCluster
 from willow_site.processes import wait_until
 
 CUT = (

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster, Node
-from tests.brokers.fixtures import Connect, StartCluster
+from tests.support.client import Client
+from tests.support.cluster import Cluster, Node
+from tests.support.fixtures import Connect, StartCluster
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.brokers.cluster import PATIENCE, Cluster, Node, running_cluster
-from tests.brokers.fixtures import Connect, StartCluster
-from tests.brokers.scrapes import fetch
-from tests.brokers.storage import Storage
+from tests.support.cluster import PATIENCE, Cluster, Node, running_cluster
+from tests.support.fixtures import Connect, StartCluster
+from tests.support.scrapes import fetch
+from tests.support.storage import Storage
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent, wait_until
 

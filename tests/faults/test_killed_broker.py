@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.brokers.fixtures import Connect, StartCluster
+from tests.support.fixtures import Connect, StartCluster
 
 STORED = "SELECT convert_from(body, 'UTF8') FROM delivery_message ORDER BY index"
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.brokers.client import Fields
-from tests.brokers.cluster import Cluster, Node
-from tests.brokers.fixtures import Connect, StartCluster
+from tests.support.client import Fields
+from tests.support.cluster import Cluster, Node
+from tests.support.fixtures import Connect, StartCluster
 
 WORK, STREAM = 701, 702  # labels of subscriptions that outlive their connection
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.brokers.client import LOOK_SECONDS, Client
-from tests.brokers.cluster import PATIENCE
-from tests.brokers.fixtures import Connect, StartCluster
-from tests.integration.launched_willow import kill
+from tests.support.client import LOOK_SECONDS, Client
+from tests.support.cluster import PATIENCE
+from tests.support.fixtures import Connect, StartCluster
+from tests.support.launched_willow import kill
 from willow_site.embedded.valkey import ValkeyServer
 
 

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 
 from willow_client import Request, connect, serve
 
-from tests.brokers.cluster import PATIENCE, Cluster
-from tests.brokers.fixtures import StartCluster
-from tests.brokers.workers import configure
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.fixtures import StartCluster
+from tests.support.workers import configure
 from willow_site.embedded.valkey import throwaway_valkey
 
 WORKERS = 12

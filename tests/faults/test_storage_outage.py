@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.brokers.client import Client, claim
-from tests.brokers.cluster import PATIENCE, Cluster, running_cluster
-from tests.brokers.fixtures import Connect
-from tests.brokers.storage import Storage
+from tests.support.client import Client, claim
+from tests.support.cluster import PATIENCE, Cluster, running_cluster
+from tests.support.fixtures import Connect
+from tests.support.storage import Storage
 from willow_site.processes import wait_until
 
 

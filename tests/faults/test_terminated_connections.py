@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.brokers.client import Client, claim
-from tests.brokers.cluster import Cluster
-from tests.brokers.fixtures import Connect, StartCluster
+from tests.support.client import Client, claim
+from tests.support.cluster import Cluster
+from tests.support.fixtures import Connect, StartCluster
 
 POSTERS, CONSUMERS = 4, 4
 CUT_SECONDS = 0.2  # between two cuts

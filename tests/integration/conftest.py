@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.launched_willow import free_port
+from tests.support.launched_willow import free_port
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from pipeline.facts.catalogue import FACTS
 from pipeline.options import Options
 from pipeline.session import start_session
 from pipeline.writing.tables import QUEUE_FACTS
-from tests.brokers.databases import Databases
-from tests.brokers.fixtures import StartCluster, _databases, broker, client, connect, queue, start_cluster
 from tests.pipeline.kit import Ledger
+from tests.support.databases import Databases
+from tests.support.fixtures import StartCluster, _databases, broker, client, connect, queue, start_cluster
 
 __all__ = ["broker", "client", "connect", "queue", "start_cluster"]
 

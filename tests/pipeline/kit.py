@@ -18,7 +18,7 @@ from pipeline.options import Options
 from pipeline.progress import Silent
 from pipeline.run import backfill, run
 from pipeline.runs import Run
-from tests.brokers.databases import query
+from tests.support.databases import query
 
 NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
 YESTERDAY = NOON - timedelta(days=1)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
 from tests.pipeline.kit import Ledger
+from tests.support.client import Client
+from tests.support.cluster import Cluster
 
 
 async def test_what_clients_did_is_what_the_facts_say(

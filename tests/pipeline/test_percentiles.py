@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.facts.percentiles import PERCENTS, facts_by
-from tests.brokers.databases import query
+from tests.support.databases import query
 
 # A year in microseconds; small values often, for there ranks and rounding go wrong.
 MICROSECONDS = st.one_of(st.integers(0, 9), st.integers(0, 31_536_000_000_000))

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from pipeline.errors import PipelineError
 from pipeline.replay import add_arguments, command, main
 from pipeline.replay.record import Record
-from tests.brokers.cluster import Cluster
-from tests.brokers.databases import Databases
-from tests.brokers.fixtures import StartCluster
 from tests.pipeline.kit import YESTERDAY, Ledger, row
+from tests.support.cluster import Cluster
+from tests.support.databases import Databases
+from tests.support.fixtures import StartCluster
 from willow_site.configuration import PROJECT_FOLDER
 
 sys.path.insert(0, str(PROJECT_FOLDER / "sdk"))  # used from the checkout, without installing it

@@ -17,7 +17,7 @@ from pipeline.report import command, wording
 from pipeline.report.charts import COUNTS, DURATIONS, Line, line_chart
 from pipeline.report.figures import Period, read_figures
 from pipeline.report.page import page
-from tests.brokers.databases import Databases, query
+from tests.support.databases import Databases, query
 
 PERIOD = Period(date(2026, 11, 10), date(2026, 11, 16))
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

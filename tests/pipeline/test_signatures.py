@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.facts.signatures import LONGEST, LONGEST_READ, RULES, signature
-from tests.brokers.databases import Databases, query
+from tests.support.databases import Databases, query
 
 EXAMPLES = {
     "": "",

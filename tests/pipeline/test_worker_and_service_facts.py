@@ -5,7 +5,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from delivery.serving import names
+from delivery.moves import service_names as names
 from pipeline.facts import services
 from pipeline.facts.services import service_facts
 from pipeline.facts.sorting import good_rows

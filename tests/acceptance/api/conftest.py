@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.brokers.cluster import Cluster
-from tests.brokers.http import Answer, call
-from tests.brokers.keys import ClientKey, make_key
+from tests.support.cluster import Cluster
+from tests.support.http import Answer, call
+from tests.support.keys import ClientKey, make_key
 
 Call = Callable[..., Awaitable[Answer]]
 

@@ -1,13 +1,13 @@
 """/api/clients, sessions, services, nodes, journal and audit on a real node."""
 
-from delivery.close_codes import CLOSED_BY_OPERATOR
+from delivery.protocol.close_codes import CLOSED_BY_OPERATOR
 from tests.acceptance.api.conftest import Call
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
-from tests.brokers.fixtures import Connect
-from tests.brokers.http import call
-from tests.brokers.keys import ClientKey, make_key
-from tests.brokers.workers import working
+from tests.support.client import Client
+from tests.support.cluster import Cluster
+from tests.support.fixtures import Connect
+from tests.support.http import call
+from tests.support.keys import ClientKey, make_key
+from tests.support.workers import working
 
 
 async def test_clients_and_their_records(api: Call, client: Client, queue: str, name: str) -> None:

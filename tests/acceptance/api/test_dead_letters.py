@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.acceptance.api.conftest import Call
 from tests.acceptance.operating.test_dead_letters import bury
-from tests.brokers.client import LOOK_SECONDS, Client
-from tests.brokers.cluster import PATIENCE
+from tests.support.client import LOOK_SECONDS, Client
+from tests.support.cluster import PATIENCE
 
 
 async def ended(api: Call, number: int, state: str = "done") -> Any:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.acceptance.api.conftest import Call
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
-from tests.brokers.http import call
+from tests.support.client import Client
+from tests.support.cluster import Cluster
+from tests.support.http import call
 
 
 async def test_a_post_is_stored_and_wakes_who_waits(api: Call, client: Client, queue: str) -> None:

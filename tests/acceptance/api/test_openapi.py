@@ -15,10 +15,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.brokers.cluster import PATIENCE, Cluster
-from tests.brokers.fixtures import StartCluster
-from tests.brokers.http import call
-from tests.brokers.keys import make_key
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.fixtures import StartCluster
+from tests.support.http import call
+from tests.support.keys import make_key
 
 EXAMPLES = 3  # requests of each kind to each operation
 LONGEST_QUERY = 1000  # characters: the server closes the connection on lines beyond 16 KiB, when they are escaped

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
-from tests.brokers.http import call
-from tests.brokers.keys import make_key
+from tests.support.client import Client
+from tests.support.cluster import Cluster
+from tests.support.http import call
+from tests.support.keys import make_key
 
 # For each address, the grant on the queue with which it answers; `operator` is `admin` on all queues.
 MATRIX = [

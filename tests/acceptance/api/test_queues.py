@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from tests.acceptance.api.conftest import Call
-from tests.brokers.client import LOOK_SECONDS, Client
-from tests.brokers.cluster import PATIENCE, Cluster
-from tests.brokers.http import call
+from tests.support.client import LOOK_SECONDS, Client
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.http import call
 
 
 async def test_a_queue_is_made_shown_changed_and_deleted(api: Call, queue: str) -> None:

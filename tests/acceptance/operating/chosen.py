@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from delivery.operating.choosing import MessageFilter, MessageId
+from delivery.inspection.filters import MessageFilter
+from delivery.moves.message_id import MessageId
 from queues.models import Queue
-from tests.brokers.client import Fields
+from tests.support.client import Fields
 
 
 def message_id(frame: Fields) -> MessageId:

@@ -1,12 +1,12 @@
-"""See tests/brokers/operators.py."""
+"""See tests/support/operators.py."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from tests.brokers.cluster import Cluster
-from tests.brokers.operators import Operators, operators
+from tests.support.cluster import Cluster
+from tests.support.operators import Operators, operators
 
 __all__ = ["operators"]
 

@@ -8,13 +8,14 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from delivery.models import Message, RedriveJob, RedrivenMessage
-from delivery.operating import dead_letters, redrive
-from delivery.operating.choosing import MessageId
+from delivery.moves.message_id import MessageId
+from delivery.operating import dead_letters
+from delivery.operating import redrive_jobs as redrive
 from tests.acceptance.operating.chosen import all_of, queue_of
 from tests.acceptance.operating.conftest import Act
-from tests.brokers.client import LOOK_SECONDS, Client
-from tests.brokers.cluster import PATIENCE
-from tests.brokers.operators import OPERATOR
+from tests.support.client import LOOK_SECONDS, Client
+from tests.support.cluster import PATIENCE
+from tests.support.operators import OPERATOR
 
 
 async def bury(client: Client, queue: str, errors: list[str], **create: Any) -> int:

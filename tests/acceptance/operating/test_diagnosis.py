@@ -3,16 +3,16 @@
 import asyncio
 from typing import Any
 
-from delivery.operating.diagnosis import Cause, why_message, why_queue
+from delivery.inspection.diagnosis import Cause, why_message, why_queue
+from delivery.inspection.tag_explainer import explain_tags
+from delivery.inspection.timeline import message_timeline
 from delivery.operating.queues import queue_pause
-from delivery.operating.tag_explainer import explain_tags
-from delivery.operating.timeline import message_timeline
 from tests.acceptance.operating.chosen import message_id, queue_of
 from tests.acceptance.operating.conftest import Act
-from tests.brokers.client import LOOK_SECONDS, Client
-from tests.brokers.cluster import PATIENCE
-from tests.brokers.fixtures import Connect
-from tests.brokers.operators import OPERATOR
+from tests.support.client import LOOK_SECONDS, Client
+from tests.support.cluster import PATIENCE
+from tests.support.fixtures import Connect
+from tests.support.operators import OPERATOR
 
 
 async def codes_become(act: Act, codes: list[str], ask: Any) -> list[Cause]:

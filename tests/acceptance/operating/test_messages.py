@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from delivery.inspection.filters import messages_page
 from delivery.models import AuditEntry, FreeSequences, Journal
-from delivery.operating.choosing import MessageId, messages_page
+from delivery.moves.message_id import MessageId
+from delivery.moves.states import State
 from delivery.operating.messages import (
     messages_drop,
     messages_move,
@@ -11,12 +13,11 @@ from delivery.operating.messages import (
     messages_set_priority,
 )
 from delivery.operating.tally import CLAIMED, GONE
-from delivery.states import State
 from tests.acceptance.operating.chosen import all_of, message_id, queue_of
 from tests.acceptance.operating.conftest import Act
-from tests.brokers.client import Client
-from tests.brokers.cluster import Cluster
-from tests.brokers.operators import OPERATOR
+from tests.support.client import Client
+from tests.support.cluster import Cluster
+from tests.support.operators import OPERATOR
 
 
 async def test_a_delayed_message_goes_to_a_waiting_client_at_once(act: Act, client: Client, queue: str) -> None:

@@ -10,8 +10,8 @@ from delivery.operating import queues
 from queues.models import Queue
 from tests.acceptance.operating.chosen import queue_of
 from tests.acceptance.operating.conftest import Act
-from tests.brokers.client import Client
-from tests.brokers.operators import OPERATOR
+from tests.support.client import Client
+from tests.support.operators import OPERATOR
 
 
 def to(shard: int, action: Callable[..., Any], **more: Any) -> Callable[[], Any]:

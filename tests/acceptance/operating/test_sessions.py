@@ -4,14 +4,14 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from clients.models import Session
-from delivery.close_codes import CLOSED_BY_OPERATOR
 from delivery.models import Journal
 from delivery.operating.sessions import session_disconnect, session_fail_messages
+from delivery.protocol.close_codes import CLOSED_BY_OPERATOR
 from tests.acceptance.operating.conftest import Act
-from tests.brokers.client import Client
-from tests.brokers.cluster import PATIENCE, Cluster
-from tests.brokers.fixtures import Connect
-from tests.brokers.operators import OPERATOR, Operators
+from tests.support.client import Client
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.fixtures import Connect
+from tests.support.operators import OPERATOR, Operators
 from willow_site.processes import wait_until
 
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from delivery.protocol import json_recovery
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.frames import Pop, Unsubscribe
 from delivery.protocol.json import decode
-from delivery.protocol.json_parts import MOST_TOKENS
+from delivery.protocol.json import recovery as json_recovery
+from delivery.protocol.json.parts import MOST_TOKENS
 from delivery.protocol.limits import MOST_COMMANDS_PER_FRAME, Limits
 from tests.unit.protocol.samples import LIMITS
 

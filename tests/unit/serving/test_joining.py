@@ -1,6 +1,6 @@
 """In which order workers that say `ready` at the same time join the line."""
 
-from delivery.serving.assignment import Candidate, in_order_of_last_word
+from delivery.engine.assignment import Candidate, in_order_of_last_word
 
 
 def candidate(session_id: int, slots: int) -> Candidate:

@@ -20,8 +20,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         use_uvloop()
         # Only now: these import Twisted's reactor and the models.
-        from delivery import node
+        from delivery.node import life
         from willow_site.asgi import application
         from willow_site.broker_server import BrokerServer
 
-        BrokerServer(application, listening, configuration).serve(start=node.start, drain=node.drain)
+        BrokerServer(application, listening, configuration).serve(start=life.start, drain=life.drain)

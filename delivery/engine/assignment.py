@@ -1,0 +1,230 @@
+"""The line of workers: who joins it, who leaves it, and which requests go to whom.
+
+All of it runs on the turns lane, like every change of a message's state. Workers on this node are sent their requests
+at once. To workers of other nodes the assignment itself is the message: it is committed with their session as the
+holder, and their node looks for it when a hint or its poll says so.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from django.conf import settings
+from psycopg import AsyncConnection
+from psycopg.types.json import Jsonb
+
+from delivery.moves.endings import Endings, failing_claim
+from delivery.moves.notices import Notices
+from delivery.moves.states import Reason
+from delivery.protocol.errors import WillowError
+from delivery.storage.columns import BigintColumn
+from delivery.storage.connection import fetch_rows
+from delivery.storage.lanes import Request, RunBatch
+from delivery.storage.meters import Moves
+from delivery.storage.statements import statement
+
+MISSED_HEARTBEATS = 3  # after which a worker has lost its requests
+LOCK_CLASS = 945_569  # of advisory locks: "willow" on a telephone's keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A worker as `ready` describes it: the columns that join_line.sql reads."""
+
+    session_id: int
+    identity: str
+    services: Sequence[str]
+    queue_ids: Sequence[int]
+    slots: int
+    heartbeat_interval: float
+    config_type: str
+    config_version: str
+
+
+class JoinRequest:
+    """A worker goes to the end of the line, unless it `has_gone`. `answer` is called with None when it stands there."""
+
+    synchronous = False
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        has_gone: Callable[[], bool],
+        answer: Callable[[WillowError | None], None],
+    ) -> None:
+        self.candidate = candidate
+        self.has_gone = has_gone
+        self.answer = answer
+        self.fail = answer
+
+
+class LeaveRequest:
+    """A worker leaves the line, and what it holds goes to others: everything, or only what it got as a worker."""
+
+    synchronous = False
+
+    def __init__(
+        self,
+        session_id: int,
+        client: str | None,
+        *,
+        loses: Callable[[int], bool],
+        lost: Callable[[Sequence[Any]], None],
+        failed: Callable[[WillowError], None],
+    ) -> None:
+        self.session_id = session_id
+        self.client = client
+        self.loses = loses  # of which queues it loses messages
+        self.lost = lost
+        self.fail = failed
+
+
+class LookRequest:
+    """Other nodes may have given requests to workers of this one."""
+
+    synchronous = False
+
+    def fail(self, error: WillowError) -> None:
+        """The poll looks again."""
+
+
+class AssignRequest:
+    """A service may have both a request and a worker that wait."""
+
+    synchronous = False
+
+    def __init__(self, queue_id: int, failed: Callable[[int], None]) -> None:
+        self.queue_id = queue_id
+        self._failed = failed
+
+    def fail(self, error: WillowError) -> None:
+        """The poll tries again."""
+        self._failed(self.queue_id)
+
+
+class WorkersHere(Protocol):
+    """The workers of this node."""
+
+    def sessions_in_line(self) -> list[int]: ...
+
+    def hand_out(self, request: Any) -> None:
+        """A request that one of them holds."""
+
+
+class Assignment:
+    """`given_elsewhere` is told of the other nodes whose workers were given requests."""
+
+    def __init__(
+        self,
+        *,
+        node_id: int,
+        endings: Endings,
+        notices: Notices,
+        submit: Callable[[Request], None],
+        workers: WorkersHere,
+        given_elsewhere: Callable[[Iterable[int]], None],
+        moves: Moves,
+    ) -> None:
+        self._moves = moves
+        self._node_id = node_id
+        self._endings = endings
+        self._notices = notices
+        self._submit = submit
+        self._workers = workers
+        self._given_elsewhere = given_elsewhere
+        self._wanted: set[int] = set()  # services that an assignment is submitted for
+
+    def runners(self) -> Mapping[type, RunBatch]:
+        """In the order of their turns: first who goes, then who comes, then who gets what."""
+        return {
+            LeaveRequest: self._run_leaves,
+            JoinRequest: self._run_joins,
+            LookRequest: self._run_looks,
+            AssignRequest: self._run_assigns,
+        }
+
+    def assign_soon(self, queue_id: int) -> None:
+        if queue_id not in self._wanted:
+            self._wanted.add(queue_id)
+            self._submit(AssignRequest(queue_id, self._wanted.discard))
+
+    async def _run_joins(self, connection: AsyncConnection[Any], requests: list[JoinRequest]) -> None:
+        """A worker that has gone left the line before, in the same turn: it must not come back."""
+        present = [request for request in requests if not request.has_gone()]
+        joining = in_order_of_last_word(request.candidate for request in present)
+        queue_ids = {queue_id for candidate in joining for queue_id in candidate.queue_ids}
+        columns = {
+            "workers": Jsonb([asdict(candidate) for candidate in joining]),
+            "node": self._node_id,
+        }
+        async with connection.transaction():
+            await _lock_services(connection, queue_ids)
+            await connection.execute(statement("join_line"), columns)
+        for request in requests:
+            request.answer(None)
+        for queue_id in queue_ids:
+            self.assign_soon(queue_id)
+
+    async def _run_leaves(self, connection: AsyncConnection[Any], requests: list[LeaveRequest]) -> None:
+        """Told only now what they hold: an assignment may have been under way when they went."""
+        claims, lost = [], []
+        async with connection.transaction():
+            sessions = [request.session_id for request in requests]
+            await connection.execute(statement("leave_line"), {"session": sessions, "node": self._node_id})
+            for request in requests:
+                held = await fetch_rows(connection, statement("held_by"), {"holder": request.session_id})
+                losing = [row for row in held if request.loses(row.queue_id)]
+                lost.append(losing)
+                claims += [
+                    failing_claim(row, holder=request.session_id, client=request.client, reason=Reason.DISCONNECTED)
+                    for row in losing
+                ]
+            failures = await self._endings.fail(connection, claims)
+        self._endings.announce(failures)
+        for request, losing in zip(requests, lost, strict=True):
+            request.lost(losing)
+
+    async def _run_looks(self, connection: AsyncConnection[Any], requests: list[LookRequest]) -> None:
+        workers = {"session": self._workers.sessions_in_line()}
+        for row in await fetch_rows(connection, statement("held_requests"), workers):
+            self._workers.hand_out(row)
+
+    async def _run_assigns(self, connection: AsyncConnection[Any], requests: list[AssignRequest]) -> None:
+        for request in requests:
+            self._wanted.discard(request.queue_id)
+            await self._assign(connection, request.queue_id)
+
+    async def _assign(self, connection: AsyncConnection[Any], queue_id: int) -> None:
+        limit = settings.WILLOW.batch_size
+        parameters = {
+            "queue_id": queue_id,
+            "node": self._node_id,
+            "lapse": settings.WILLOW.node_lapse,
+            "limit": limit,
+        }
+        async with connection.transaction():
+            await _lock_services(connection, [queue_id])
+            rows = await fetch_rows(connection, statement("assign"), parameters)
+        self._moves.claimed += len(rows)
+        for row in rows:
+            self._notices.tell(row, "assign")
+            if row.node_id == self._node_id:
+                self._workers.hand_out(row)
+        if elsewhere := {row.node_id for row in rows} - {self._node_id}:
+            self._given_elsewhere(elsewhere)
+        if len(rows) == limit:
+            self.assign_soon(queue_id)
+
+
+def in_order_of_last_word(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Each worker once, as it last said `ready`, and behind all who said it before that."""
+    latest: dict[int, Candidate] = {}
+    for candidate in candidates:
+        latest.pop(candidate.session_id, None)  # a dictionary keeps the place of a name that it knows
+        latest[candidate.session_id] = candidate
+    return list(latest.values())
+
+
+async def _lock_services(connection: AsyncConnection[Any], queue_ids: Iterable[int]) -> None:
+    columns = {"queue_id": BigintColumn(sorted(queue_ids)), "lock_class": LOCK_CLASS}
+    await connection.execute(statement("lock_services"), columns)

@@ -1,0 +1,243 @@
+"""The engine of one node: every change of a message's state goes through here, in batches.
+
+posts lane: post          turns lane: finish, fail, keepalive, pop, claim, then the line of workers, in this order
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from psycopg import AsyncConnection
+
+from delivery.engine.assignment import Assignment, WorkersHere
+from delivery.engine.backlog import Stock
+from delivery.engine.claims import Floors, Taking
+from delivery.engine.handover import Handover
+from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, Demand, PopAttempt, Waiters
+from delivery.moves.admission import Admission
+from delivery.moves.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
+from delivery.moves.notices import Notices
+from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
+from delivery.protocol.errors import Code, WillowError
+from delivery.storage.lanes import Lane
+from delivery.storage.meters import Moves
+from delivery.storage.statements import statement
+from delivery.wakeups.delays import Delays
+
+
+class KeepaliveAllRequest:
+    """Everything that a session holds starts its time again."""
+
+    synchronous = False
+
+    def __init__(self, holder: int, answer: Callable[[WillowError | None], None]) -> None:
+        self.holder = holder
+        self.fail = answer
+        self.answer = answer
+
+
+class Engine:
+    def __init__(
+        self,
+        *,
+        node_id: int,
+        node_name: str,
+        desk: Lane,
+        notices: Notices,
+        arrived: Callable[[int, int], None],
+        workers: WorkersHere,
+        requests_given: Callable[[Iterable[int]], None],
+        in_doubt: Callable[[int], None],
+    ) -> None:
+        self._node_id = node_id
+        self._node_name = node_name
+        self._notices = notices
+        self._arrived = arrived  # messages of a queue may be taken: tell everyone who waits
+        self._floors = Floors()
+        self._posts_under_way: Counter[int] = Counter()  # by queue
+        self._copies_under_way = 0
+        self._desk = desk
+        self.stock = Stock()
+        self.moves = Moves()
+        taking = Taking(
+            node_id=node_id,
+            node_name=node_name,
+            notices=notices,
+            floors=self._floors,
+            stock=self.stock,
+            moves=self.moves,
+            tell_posters=lambda: self.posts.tell(),
+        )
+        endings = Endings(
+            node_id=node_id,
+            node_name=node_name,
+            notices=notices,
+            became_ready=self._came_back,
+            moves=self.moves,
+        )
+        self.assignment = Assignment(
+            node_id=node_id,
+            endings=endings,
+            notices=notices,
+            submit=lambda request: self.turns.submit(request),
+            workers=workers,
+            given_elsewhere=requests_given,
+            moves=self.moves,
+        )
+        size = settings.WILLOW.batch_size
+        self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
+        self.turns = Lane(
+            "turns",
+            {
+                FinishRequest: endings.run_finishes,
+                FailRequest: endings.run_fails,
+                KeepaliveRequest: endings.run_keepalives,
+                KeepaliveAllRequest: self._run_keepalive_all,
+                PopAttempt: taking.run_pops,
+                ClaimAttempt: taking.run_claims,
+                AcrossAttempt: taking.run_across,
+                **self.assignment.runners(),
+            },
+            batch_size=size,
+        )
+        self.waiters = Waiters(self.turns.submit, self.stock, in_doubt)
+        self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, stock=self.stock)
+        self._most_commands = settings.WILLOW.node_commands
+        self.delays = Delays(desk, self.became_ready)
+
+    @property
+    def commands_under_way(self) -> int:
+        return self._copies_under_way + self.waiters.count
+
+    def post(self, request: PostRequest) -> None:
+        if not self._posts_under_way[request.copies[0].queue.id] and self._handover.to_a_pop(request):
+            self.moves.handed_over += 1
+            return
+        if self._copies_under_way >= self._most_commands:
+            request.fail(node_is_overloaded())
+            return
+        self._copies_under_way += len(request.copies)
+        for copy in request.copies:
+            self._posts_under_way[copy.queue.id] += 1
+        request.settled = self._settled
+        if self.posts.connected.is_set():
+            request.poster.post_accepted(request)
+        self.posts.submit(request)
+
+    def _settled(self, request: PostRequest) -> None:
+        self._copies_under_way -= len(request.copies)
+        for copy in request.copies:
+            self._posts_under_way[copy.queue.id] -= 1
+            if not self._posts_under_way[copy.queue.id]:
+                del self._posts_under_way[copy.queue.id]
+
+    def forget(self, queue_id: int) -> None:
+        """The queue was deleted, or what is known of its messages may not hold."""
+        self.stock.forget(queue_id)
+        self._floors.remove(queue_id)
+
+    def end(self, request: Ending | KeepaliveAllRequest) -> None:
+        self.turns.submit(request)
+
+    def take(self, demand: Demand, wait_seconds: float) -> None:
+        if self.waiters.paused:
+            demand.reader.demand_failed(demand, node_is_stopping())
+            return
+        if self.waiters.count >= self._most_commands:
+            demand.reader.demand_failed(demand, node_is_overloaded())
+            return
+        if wait_seconds > 0:
+            self.waiters.wait_until_timeout(demand, wait_seconds)
+        self.waiters.add(demand)
+
+    def became_ready(self, queue_id: int, messages: int = 1) -> None:
+        """Messages of a queue may be taken now that could not before, on this node's account."""
+        self._floors.forget(queue_id)
+        self.stock.something_came(queue_id)
+        self._arrived(queue_id, messages)
+
+    def _came_back(self, queue_id: int, delay: float) -> None:
+        if delay > 0:
+            self.delays.expect(queue_id, delay)
+        else:
+            self.became_ready(queue_id)
+
+    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+        if all(request.is_plain for request in requests):
+            return await self._store_plain(connection, requests)
+        async with connection.transaction():
+            admission = Admission(connection, requests, self._node_id, self._node_name)
+            await admission.admit()
+        self.moves.dropped += len(admission.dropped)
+        for row in admission.dropped:
+            self._notices.tell(row, "drop")
+        stored = [request for request in requests if request not in admission.refused]
+        copies = [copy for request in stored for copy in request.copies]
+        for copy in copies:  # some of which took another's place, or were there already
+            self.stock.something_came(copy.queue.id)
+        self.moves.posted += len(copies)
+        self._announce(copies)
+        return partial(_tell_posters, stored, admission.refused)
+
+    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+        copies = [request.copies[0] for request in requests]
+        places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
+        try:
+            inserted = await insert_copies(connection, copies, self._node_id, places)
+        except BaseException:
+            for copy in copies:  # perhaps it was stored, and nobody heard of it
+                self.stock.something_came(copy.queue.id)
+            self._handover.give_up(places)
+            raise
+        refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}
+        stored = [copy for copy in copies if copy.request not in refused] if refused else copies
+        self.moves.posted += len(stored)
+        self.moves.claimed += len(inserted.claimed)
+        for queue_id, newest in {copy.queue.id: copy.index for copy in stored}.items():
+            self.stock.newest_is(queue_id, newest)
+        self._announce([copy for copy in stored if copy not in inserted.claimed] if places else stored)
+
+        def tell() -> None:
+            try:
+                _tell_posters([copy.request for copy in stored], refused)
+            finally:  # a place that is kept must be settled
+                self._handover.hand_out(places, inserted.claimed)
+
+        return tell
+
+    def _announce(self, stored: list[Copy]) -> None:
+        """Wake whoever waits for what was just stored."""
+        alike = Counter((copy.queue.id, copy.request.command.priority, copy.request.command.delay) for copy in stored)
+        arrived: Counter[int] = Counter()
+        for (queue_id, priority, delay), messages in alike.items():
+            if delay:
+                self.delays.expect(queue_id, delay)
+            else:
+                self._floors.lower_to(queue_id, -priority)
+                arrived[queue_id] += messages
+        for queue_id, messages in arrived.items():
+            self.stock.stored(queue_id, messages)
+            self._arrived(queue_id, messages)
+
+    async def _run_keepalive_all(self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]) -> None:
+        await connection.execute(statement("restart_leases"), {"holder": [request.holder for request in requests]})
+        for request in requests:
+            request.answer(None)
+
+
+def node_is_overloaded() -> WillowError:
+    most = settings.WILLOW.node_commands
+    return WillowError(Code.OVERLOADED, "node", f"This node has {most} commands under way already. Please try again.")
+
+
+def node_is_stopping() -> WillowError:
+    return WillowError(Code.UNAVAILABLE, "node", "This node is stopping. Please connect to another one.")
+
+
+def _tell_posters(stored: Iterable[PostRequest], refused: Mapping[PostRequest, WillowError]) -> None:
+    for request in stored:
+        request.store_done()
+    for request, error in refused.items():
+        request.fail(error)

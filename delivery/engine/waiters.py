@@ -1,0 +1,343 @@
+"""Who waits for messages of which queues, in the order in which they came."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from delivery.engine.backlog import Stock
+from delivery.protocol.errors import WillowError
+from delivery.storage.connection import InDoubt
+from queues.definitions import QueueRecord
+
+MOST_PLACES_AT_ONCE = 512  # in one attempt of one reader; what is left over is asked for again
+
+
+class Reader(Protocol):
+    """Whoever asked: it gets messages, or is told that there were none."""
+
+    @property
+    def session_id(self) -> int: ...
+
+    @property
+    def client_name(self) -> str | None: ...
+
+    def take(self, demand: "Demand", messages: Sequence[Any]) -> None: ...
+
+    def went_empty(self, demand: "Demand") -> None: ...
+
+    def demand_failed(self, demand: "Demand", error: WillowError) -> None: ...
+
+
+class Turns:
+    """Of reads with `any`: how many queues' turns have passed, from one read to the next."""
+
+    __slots__ = ("passed",)
+
+    def __init__(self) -> None:
+        self.passed = 0
+
+
+class Demand:
+    """A wish for messages: a fetch, a pop, or a subscription's free places.
+
+    It is known to `Waiters` from its first attempt to its end, so that whatever arrives while an attempt is under way
+    leads to another one. `standing` demands (subscriptions) stay after they were served.
+    """
+
+    __slots__ = (
+        "attempting",
+        "ended",
+        "has_waited",
+        "label",
+        "places",
+        "pops",
+        "queues",
+        "reader",
+        "served",
+        "standing",
+        "synchronous",
+        "timer",
+        "turns",
+        "waits",
+        "when_ended",
+        "woken",
+        "work_timeout",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        reader: Reader,
+        label: int | None,
+        queues: Sequence[QueueRecord],
+        *,
+        places: int,
+        pops: bool = False,
+        waits: bool = False,
+        standing: bool = False,
+        turns: Turns | None = None,
+        work_timeout: float | None = None,
+        synchronous: bool = False,
+    ) -> None:
+        self.reader = reader
+        self.label = label
+        self.queues = list(queues)
+        self.places = places
+        self.pops = pops
+        self.waits = waits
+        self.standing = standing
+        self.turns = turns
+        self.work_timeout = work_timeout
+        self.synchronous = synchronous
+        self.attempting = False
+        self.has_waited = False  # an attempt has found nothing
+        self.woken = 0  # messages that came while an attempt was under way
+        self.served = False  # of a large `count`: a part of it was taken already
+        self.ended = False
+        self.timer: asyncio.TimerHandle | None = None
+        self.when_ended: Callable[[], None] | None = None
+
+    def begin_attempt(self) -> None:
+        self.attempting = True
+        self.woken = 0
+
+    def takes_what_is_stored(self, *, flushed: bool) -> bool:
+        """Whether a message may be claimed for it by the statement that stores it."""
+        return not self.pops and len(self.queues) == 1 and (flushed or not self.synchronous)
+
+
+class Attempt:
+    """One try of a demand, as a lane's request. Which of its kinds it is decides the statement that runs it."""
+
+    __slots__ = ("demand", "places", "settled", "waiters")
+
+    def __init__(self, demand: Demand, waiters: "Waiters") -> None:
+        self.demand = demand
+        self.places = 0
+        self.waiters = waiters
+        self.settled = False
+
+    def begin(self) -> None:
+        """Only now: places that came free since the attempt was submitted are filled by it too.
+
+        A reader that has gone meanwhile takes nothing: what a pop takes for nobody would be lost.
+        """
+        self.places = 0 if self.demand.ended else min(self.demand.places, MOST_PLACES_AT_ONCE)
+
+    @property
+    def synchronous(self) -> bool:
+        return self.demand.synchronous
+
+    def fail(self, error: WillowError) -> None:
+        if not self.settled:
+            self.settled = True
+            self.waiters.attempt_failed(self.demand, error)
+
+    def settle(self, messages: Sequence[Any], *, more_may_wait: bool = False) -> None:
+        self.settled = True
+        self.waiters.attempt_done(self.demand, messages, more_may_wait=more_may_wait)
+
+
+class ClaimAttempt(Attempt):
+    __slots__ = ()
+
+
+class PopAttempt(Attempt):
+    __slots__ = ()
+
+
+class AcrossAttempt(Attempt):
+    """A try over several queues at once."""
+
+    __slots__ = ()
+
+
+class Waiters:
+    """`in_doubt` is told of sessions for which something may have been claimed that never came."""
+
+    def __init__(self, submit: Callable[[Attempt], None], stock: Stock, in_doubt: Callable[[int], None]) -> None:
+        self._submit = submit
+        self._in_doubt = in_doubt
+        self._stock = stock
+        self._by_queue: dict[int, dict[Demand, None]] = defaultdict(dict)
+        self.count = 0
+        self.paused = False  # a node that stops hands out nothing more
+
+    def add(self, demand: Demand) -> None:
+        self.count += 1
+        for queue in demand.queues:
+            self._by_queue[queue.id][demand] = None
+        if demand.waits and self._would_find_nothing(demand):
+            return
+        if demand.queues or demand.waits:
+            self._wake_demand(demand)
+        else:
+            self._give_up(demand)
+
+    def add_queue(self, demand: Demand, queue: QueueRecord) -> None:
+        """A queue that came to be later and belongs to a running subscription."""
+        demand.queues.append(queue)
+        self._by_queue[queue.id][demand] = None
+        self._wake_demand(demand)
+
+    def wait_until_timeout(self, demand: Demand, seconds: float) -> None:
+        demand.waits = True
+        demand.timer = asyncio.get_running_loop().call_later(seconds, self.time_out, demand)
+
+    def remove(self, demand: Demand) -> None:
+        if demand.ended:
+            return
+        demand.ended = True
+        self.count -= 1
+        if demand.timer is not None:
+            demand.timer.cancel()
+        for queue in demand.queues:
+            waiting = self._by_queue[queue.id]
+            waiting.pop(demand, None)
+            if not waiting:
+                del self._by_queue[queue.id]
+        if demand.when_ended is not None:
+            demand.when_ended()
+
+    def free_places(self) -> dict[int, int]:
+        """By queue: the messages that those who wait could be given now."""
+        return {
+            queue_id: sum(demand.places for demand in waiting if demand.places > 0)
+            for queue_id, waiting in self._by_queue.items()
+        }
+
+    def queues_waited_for(self) -> list[int]:
+        return list(self._by_queue)
+
+    def wake(self, queue_id: int, messages: int = MOST_PLACES_AT_ONCE) -> None:
+        """That many messages may have become ready: let as many of the longest-waiting try."""
+        for demand in list(self._by_queue.get(queue_id, ())):
+            if messages <= 0:
+                return
+            self._wake_demand(demand, messages)
+            messages -= demand.places
+
+    def refill(self, demand: Demand) -> None:
+        """A standing demand has free places again."""
+        if not self._would_find_nothing(demand):
+            self._wake_demand(demand)
+
+    def _would_find_nothing(self, demand: Demand) -> bool:
+        return len(demand.queues) == 1 and self._stock.is_empty(demand.queues[0].id)
+
+    def is_waited_for(self, queue_id: int) -> bool:
+        return queue_id in self._by_queue and not self.paused
+
+    def keep_places(self, queue_id: int, most: int, *, flushed: bool) -> list["ClaimAttempt"]:
+        """Let the longest-waiting try for messages that are being stored; settle what they get, be it nothing.
+
+        Nobody, if there are messages that none of the attempts under way is going to take: those come first. And while
+        there are any, nobody of a session that tries for them: it would get what is being stored before them.
+        """
+        line = self._by_queue[queue_id]
+        trying = [demand for demand in line if demand.attempting and len(demand.queues) == 1]
+        if not self._stock.is_enough_for_all(queue_id, sum(demand.places for demand in trying)):
+            return []
+        nothing_waits = self._stock.is_enough_for_all(queue_id, 0)
+        passed_over = frozenset() if nothing_waits else {demand.reader.session_id for demand in trying}
+        kept: list[ClaimAttempt] = []
+        for demand in line:
+            if demand.places <= 0 or demand.attempting or demand.reader.session_id in passed_over:
+                continue
+            if most <= 0 or not demand.takes_what_is_stored(flushed=flushed):
+                break
+            demand.begin_attempt()
+            attempt = ClaimAttempt(demand, self)
+            attempt.places = min(demand.places, most)
+            most -= attempt.places
+            kept.append(attempt)
+        return kept
+
+    def waiting_pop(self, queue_id: int) -> Demand | None:
+        """The pop that waits longest, if it is next in line and nothing is on its way to it."""
+        if self.paused:
+            return None
+        first = next(iter(self._by_queue.get(queue_id, ())), None)
+        if first is not None and first.pops and first.waits and not first.attempting and first.places > 0:
+            return first
+        return None
+
+    def _wake_demand(self, demand: Demand, messages: int = 1) -> None:
+        if demand.attempting:
+            demand.woken += messages
+        elif demand.places > 0 and demand.queues and not self.paused:
+            self._attempt(demand)
+
+    def _attempt(self, demand: Demand) -> None:
+        demand.begin_attempt()
+        kind = AcrossAttempt if len(demand.queues) != 1 else PopAttempt if demand.pops else ClaimAttempt
+        self._submit(kind(demand, self))
+
+    def attempt_failed(self, demand: Demand, error: WillowError) -> None:
+        """The storage is gone. Who has waited already goes on when it is back; others are told."""
+        demand.attempting = False
+        if isinstance(error, InDoubt):
+            self._in_doubt(demand.reader.session_id)
+        elif demand.has_waited:
+            return
+        if not demand.standing:
+            self.remove(demand)
+            demand.reader.demand_failed(demand, error)
+
+    def places_given_up(self, attempts: Iterable[ClaimAttempt]) -> None:
+        """What was to be theirs could not be stored; or it was, and nobody heard of it."""
+        for attempt in attempts:
+            self._in_doubt(attempt.demand.reader.session_id)
+            attempt.settle((), more_may_wait=True)
+
+    def attempt_done(self, demand: Demand, messages: Sequence[Any], *, more_may_wait: bool) -> None:
+        demand.attempting = False
+        demand.places -= len(messages)
+        if messages:
+            more_may_wait |= self._hand_to_reader(demand, messages)
+        if demand.ended or demand.places <= 0:
+            self._pass_on(demand, demand.woken if messages else demand.woken + demand.places)
+        elif demand.attempting:  # again: the reader has found out that a place is free
+            return
+        elif (demand.woken or more_may_wait) and not self.paused:
+            self._attempt(demand)
+        elif demand.served or not (messages or demand.waits):
+            self._give_up(demand)
+        else:
+            demand.has_waited = True
+
+    def _hand_to_reader(self, demand: Demand, messages: Sequence[Any]) -> bool:
+        """Returns whether this reader may ask again for what did not fit into one attempt."""
+        unfilled = demand.places > 0 and len(messages) == MOST_PLACES_AT_ONCE
+        if demand.standing:
+            self._to_the_end_of_the_line(demand)
+        elif unfilled:
+            demand.served = True
+        else:
+            self.remove(demand)
+        demand.reader.take(demand, messages)
+        return unfilled
+
+    def _pass_on(self, demand: Demand, messages: int) -> None:
+        """What came while it tried, and what it was to try for if it has gone, is for the next in line."""
+        demand.woken = 0
+        if messages > 0:
+            for queue in demand.queues:
+                self.wake(queue.id, messages)
+
+    def _to_the_end_of_the_line(self, demand: Demand) -> None:
+        """So that subscriptions of one queue share what comes, instead of the first taking all of it."""
+        if demand.ended:
+            return
+        for queue in demand.queues:
+            waiting = self._by_queue[queue.id]
+            waiting[demand] = waiting.pop(demand)
+
+    def time_out(self, demand: Demand) -> None:
+        demand.waits = False
+        if not demand.attempting:  # otherwise the attempt's end decides
+            self._give_up(demand)
+
+    def _give_up(self, demand: Demand) -> None:
+        self.remove(demand)
+        demand.reader.went_empty(demand)

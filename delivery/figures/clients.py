@@ -1,0 +1,65 @@
+"""How clients and sessions are doing, for people who look at many of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from clients.models import Client
+from delivery.storage.reading import bounded_cursor
+from delivery.storage.statements import statement
+
+MOST_QUEUES = 500  # that are listed of one client
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFigures:
+    """`held` and `behind` count messages: claimed in work queues, and not yet acknowledged in streams."""
+
+    client_id: int
+    session_id: int | None
+    node: str | None
+    connected_at: datetime | None
+    held_until: datetime | None
+    subscriptions: int
+    valid_keys: int
+    held: int
+    behind: int | None  # None: the client reads no stream
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProgress:
+    """How far a client has come with one queue. `behind` is of streams only, and counts indexes: what retention has
+    removed is among them."""
+
+    queue_id: int
+    name: str
+    tags: list[str]
+    kind: str
+    newest_index: int
+    acked_index: int
+    outstanding: int
+    behind: int | None
+    held_since: datetime | None
+
+
+def client_figures(client_ids: Iterable[int]) -> dict[int, ClientFigures]:
+    values: dict[str, Any] = {"client_id": list(client_ids), "lapse": settings.WILLOW.node_lapse}
+    with bounded_cursor() as cursor:
+        cursor.execute(statement("client_figures"), values)
+        return {row[0]: ClientFigures(*row) for row in cursor.fetchall()}
+
+
+def client_progress(client: Client) -> list[QueueProgress]:
+    with bounded_cursor() as cursor:
+        cursor.execute(statement("client_progress"), {"client": client.pk, "limit": MOST_QUEUES})
+        return [QueueProgress(*row) for row in cursor.fetchall()]
+
+
+def held_by_sessions(session_ids: Iterable[int]) -> dict[int, int]:
+    """How many messages each session holds."""
+    with bounded_cursor() as cursor:
+        cursor.execute(statement("held_counts"), {"session_id": list(session_ids)})
+        return dict(cursor.fetchall())

@@ -1,0 +1,147 @@
+"""Posts and pops over HTTP: they go to the engine of the node in this process, as those of sockets do.
+
+A request runs in a thread of its own, the engine on the node's event loop; the thread waits for the answer.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import TimeoutError as WaitedTooLong
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from delivery.commands.read import stream_is_subscribed_to
+from delivery.engine.queues import default_match
+from delivery.engine.waiters import Demand, Turns
+from delivery.moves.posting import PostRequest
+from delivery.node import life
+from delivery.node.node import Node
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.frames import Pop, Post
+from delivery.storage.connection import in_doubt
+from queues.definitions import QueueRecord, tag_set
+
+ANSWER_SECONDS = 30.0  # that a thread waits for the engine, besides what the caller asked to wait
+NO_SESSION = 0  # stands for the session of who has none
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    queue: QueueRecord
+    sequence: int
+    index: int
+
+
+def post(command: Post) -> list[Stored]:
+    """Store a message in each of its queues, and say where, when it has reached the disk."""
+    return _on_node(lambda node: _post(node, command), ANSWER_SECONDS)
+
+
+def pop(command: Pop, *, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
+    """Up to `count` messages, each with its queue, or none when the time to wait is over."""
+    return _on_node(lambda node: _pop(node, command, client), ANSWER_SECONDS + (command.timeout or 0.0))
+
+
+def _on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float) -> Result:
+    here = life.here()
+    if here is None:
+        raise WillowError(Code.UNAVAILABLE, "node", "This process is not a node of the broker.")
+    node, loop = here
+    answer = asyncio.run_coroutine_threadsafe(work(node), loop)
+    try:
+        return answer.result(seconds)
+    except WaitedTooLong:
+        answer.cancel()
+        raise in_doubt() from None
+
+
+class HttpPoster:
+    """Its post is stored or it is not; there is nobody to tell what becomes of it later."""
+
+    session_id = None
+
+    def __init__(self, node: Node, answer: "asyncio.Future[list[Stored]]") -> None:
+        self._node = node
+        self._answer = answer
+
+    def post_accepted(self, request: PostRequest) -> None: ...
+
+    def post_stored(self, request: PostRequest) -> None:
+        if not self._answer.done():
+            self._answer.set_result([Stored(copy.queue, copy.sequence, copy.index) for copy in request.copies])
+
+    def post_handed_over(self, request: PostRequest) -> None:
+        self.post_stored(request)
+
+    def post_failed(self, request: PostRequest, error: WillowError) -> None:
+        if error.code == Code.NO_OBJECT:
+            for copy in request.copies:
+                self._node.directory.forget(copy.queue.id)
+        self.refuse(error)
+
+    def refuse(self, error: WillowError) -> None:
+        if not self._answer.done():
+            self._answer.set_exception(error)
+
+
+async def _post(node: Node, command: Post) -> list[Stored]:
+    answer: asyncio.Future[list[Stored]] = asyncio.get_running_loop().create_future()
+    poster = HttpPoster(node, answer)
+    node.directory.find_each(
+        command.queues,
+        tag_set(command.tags),
+        lambda queues: node.engine.post(PostRequest(poster, command, queues)),
+        poster.refuse,
+    )
+    return await answer
+
+
+class HttpReader:
+    """Collects what a pop gets."""
+
+    session_id = NO_SESSION
+
+    def __init__(self, client: str | None, answer: "asyncio.Future[list[Any]]") -> None:
+        self.client_name = client
+        self._answer = answer
+
+    def take(self, demand: Demand, messages: Sequence[Any]) -> None:
+        if not self._answer.done():
+            self._answer.set_result(list(messages))
+
+    def went_empty(self, demand: Demand) -> None:
+        self.take(demand, ())
+
+    def demand_failed(self, demand: Demand, error: WillowError) -> None:
+        self.refuse(error)
+
+    def refuse(self, error: WillowError) -> None:
+        if not self._answer.done():
+            self._answer.set_exception(error)
+
+
+async def _pop(node: Node, command: Pop, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
+    answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+    reader = HttpReader(client, answer)
+    demands: list[Demand] = []
+    tags = tag_set(command.tags)
+    match = command.match or default_match(tags)
+
+    def found(queues: list[QueueRecord]) -> None:
+        work_queues = [queue for queue in queues if not queue.is_stream]
+        if queues and not work_queues:
+            reader.refuse(stream_is_subscribed_to(command.queue))
+            return
+        turns = Turns() if match == "any" else None
+        demand = Demand(reader, None, work_queues, places=command.count or 1, pops=True, turns=turns)
+        demands.append(demand)
+        node.engine.take(demand, command.timeout or 0.0)
+
+    node.directory.resolve(command.queue, tags, match, found, reader.refuse)
+    try:
+        rows = await answer
+    finally:
+        for demand in demands:  # the caller may have gone before an answer came
+            node.engine.waiters.remove(demand)
+    return [(row, node.directory.by_id(row.queue_id)) for row in rows]

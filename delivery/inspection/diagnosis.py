@@ -1,0 +1,184 @@
+"""Why a message or a queue does not move: the exact reasons, each as a code and a sentence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+from psycopg import AsyncConnection
+
+from clients.models import Session
+from delivery.moves.message_id import MessageId
+from delivery.moves.models import Journal, Message
+from delivery.moves.service_names import is_service_queue
+from delivery.moves.states import State
+from delivery.storage.connection import fetch_rows
+from delivery.storage.on_django import operate
+from delivery.storage.statements import statement
+from queues.models import Kind, Queue
+
+MOST_AHEAD = 10_000  # messages that are counted ahead of one
+MOST_CLAIMS = 10_000  # of a queue that are looked at
+MOST_SUBSCRIBERS = 100
+DIAGNOSIS_SECONDS = 5.0  # for each statement
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """`code` is for programs, `sentence` for people; `blocks` says whether it alone keeps messages from moving."""
+
+    code: str
+    sentence: str
+    blocks: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def why_queue(queue: Queue) -> list[Cause]:
+    """What keeps a queue's messages from moving, or that nothing does. What matters most comes first."""
+    return operate(lambda connection: _why_queue(connection, queue.pk), seconds=DIAGNOSIS_SECONDS)
+
+
+def why_message(message_id: MessageId) -> list[Cause]:
+    message = Message.objects.filter(queue_id=message_id.queue_id, sequence=message_id.sequence).first()
+    if message is None or message_id.index not in (None, message.index):
+        return [_gone(message_id)]
+    return operate(lambda connection: _why_message(connection, message), seconds=DIAGNOSIS_SECONDS)
+
+
+def _gone(message_id: MessageId) -> Cause:
+    if message_id.index is None:
+        return Cause("gone", "There is no message with this ID now.")
+    last = Journal.objects.filter(queue_id=message_id.queue_id, index=message_id.index).order_by("-id").first()
+    if last is None:
+        return Cause("gone", "There is no such message, and the journal knows of none.")
+    because = f", {last.reason}" if last.reason else ""
+    sentence = f"It is not there any more: {last.outcome}{because}, {_time(last.ended_at)}."
+    return Cause("ended", sentence, facts={"outcome": last.outcome, "reason": last.reason, "ended_at": last.ended_at})
+
+
+async def _why_message(connection: AsyncConnection[Any], message: Message) -> list[Cause]:
+    if message.state == State.CLAIMED:
+        return [await _claimed(connection, message)]
+    if message.state == State.RETAINED:
+        return [Cause("retained", "It is in a stream: it stays until retention removes it, whoever reads it.", False)]
+    causes = []
+    if message.expires_at is not None and message.expires_at <= timezone.now():
+        causes.append(Cause("expired", f"Its time to live ended {_time(message.expires_at)}; the reaper buries it."))
+    if message.state == State.DELAYED:
+        until = message.available_at
+        causes.append(Cause("delayed", f"It is delayed until {_time(until)}.", facts={"until": until}))
+        return causes
+    if (ahead := await _ahead(connection, message)) is not None:
+        causes.append(ahead)
+    queue_causes = await _why_queue(connection, message.queue_id)
+    return [*[cause for cause in queue_causes if cause.blocks], *causes] or [
+        Cause("moving", "Nothing stands in its way: it is next, and somebody waits for it.", False)
+    ]
+
+
+async def _claimed(connection: AsyncConnection[Any], message: Message) -> Cause:
+    session = Session.objects.filter(pk=message.holder or 0).select_related("client", "node", "key__client").first()
+    if session is None:
+        who = f"session {message.holder}, which is gone"
+    else:
+        owner = session.client or (session.key.client if session.key else None)
+        where = f"on {session.node}" if session.node else "which is away"
+        who = f"{owner or 'an anonymous client'} (session {session.pk}, {where})"
+    sentence = f"It is claimed by {who} until {_time(message.lease_until)}, attempt {message.attempts}."
+    facts = {"session": message.holder, "until": message.lease_until, "attempt": message.attempts}
+    return Cause("claimed", sentence, facts=facts)
+
+
+async def _ahead(connection: AsyncConnection[Any], message: Message) -> Cause | None:
+    parameters = {
+        "queue_id": message.queue_id,
+        "rank": -message.priority,
+        "index": message.index,
+        "limit": MOST_AHEAD,
+    }
+    [ahead] = await fetch_rows(connection, statement("ahead_of"), parameters)
+    if not ahead.messages:
+        return None
+    at_least = "at least " if ahead.messages >= MOST_AHEAD else ""
+    sentence = (
+        f"It is behind {at_least}{ahead.messages} ready messages: {ahead.higher} of higher priority,"
+        f" {ahead.messages - ahead.higher} older ones of the same."
+    )
+    facts = {"messages": ahead.messages, "higher_priority": ahead.higher, "is_partial": bool(at_least)}
+    return Cause("behind", sentence, False, facts)
+
+
+async def _why_queue(connection: AsyncConnection[Any], queue_id: int) -> list[Cause]:
+    heads = await fetch_rows(connection, statement("queue_head"), {"queue_id": queue_id})
+    if not heads:
+        return [Cause("gone", "The queue was deleted.")]
+    head = heads[0]
+    causes = []
+    if head.paused:
+        causes.append(Cause("paused", "The queue is paused: it hands out nothing until somebody resumes it."))
+    if head.kind == Kind.STREAM:
+        return [*causes, *await _readers_of_stream(connection, queue_id)]
+    if head.ready_index is None:
+        causes += await _nothing_ready(connection, head)
+    causes += await _readers(connection, head)
+    return causes or [Cause("moving", "Nothing stands in its way: messages are ready, and somebody waits.", False)]
+
+
+async def _nothing_ready(connection: AsyncConnection[Any], head: Any) -> list[Cause]:
+    causes = []
+    if head.delayed_index is not None:
+        sentence = f"Its messages are delayed; the next one is due {_time(head.available_at)}."
+        causes.append(Cause("delayed", sentence, facts={"until": head.available_at}))
+    parameters = {"queue_id": head.id, "limit": MOST_CLAIMS}
+    for row in (await fetch_rows(connection, statement("claims_of_queue"), parameters))[:MOST_SUBSCRIBERS]:
+        who = row.client or "an anonymous client"
+        where = f"on {row.node}" if row.node else "away"
+        sentence = f"{row.messages} are claimed by {who} (session {row.holder}, {where}) until {_time(row.last_ends)}."
+        facts = {"session": row.holder, "messages": row.messages, "until": row.last_ends}
+        causes.append(Cause("claimed", sentence, facts=facts))
+    return causes or [Cause("empty", "The queue is empty.", False)]
+
+
+async def _readers(connection: AsyncConnection[Any], head: Any) -> list[Cause]:
+    parameters = {"queue_id": head.id, "lapse": settings.WILLOW.node_lapse}
+    nodes = await fetch_rows(connection, statement("queue_readers"), parameters)
+    readers, places = sum(row.readers for row in nodes), sum(row.places for row in nodes)
+    if readers and all(row.draining for row in nodes):
+        return [Cause("draining", "Those who wait are on nodes that are stopping, which hand out nothing.")]
+    if readers and (places or is_service_queue(head.name)):
+        return []
+    away = await _subscribers_away(connection, head.id)
+    if not readers:
+        what = "No worker serves it." if is_service_queue(head.name) else "Nobody waits for its messages."
+        return [Cause("no_reader", what), *away]
+    sentence = (
+        f"All {readers} clients that read it have as many messages in flight as they asked for,"
+        " or hold some without asking for more."
+    )
+    return [Cause("in_flight_bound", sentence, facts={"readers": readers}), *away]
+
+
+async def _subscribers_away(connection: AsyncConnection[Any], queue_id: int) -> list[Cause]:
+    parameters = {"queue_id": queue_id, "lapse": settings.WILLOW.node_lapse, "limit": MOST_SUBSCRIBERS}
+    rows = await fetch_rows(connection, statement("queue_subscribers"), parameters)
+    away = sorted({row.client for row in rows if row.node is None})
+    if not away:
+        return []
+    sentence = f"Clients that subscribe to it are not connected: {', '.join(away)}."
+    return [Cause("subscriber_away", sentence, False, {"clients": away})]
+
+
+async def _readers_of_stream(connection: AsyncConnection[Any], queue_id: int) -> list[Cause]:
+    parameters = {"queue_id": queue_id, "lapse": settings.WILLOW.node_lapse, "limit": MOST_SUBSCRIBERS}
+    rows = await fetch_rows(connection, statement("queue_subscribers"), parameters)
+    if not rows:
+        return [Cause("no_reader", "No registered client subscribes to this stream.")]
+    if all(row.node is None for row in rows):
+        return await _subscribers_away(connection, queue_id)
+    return [Cause("moving", "It is a stream: each client goes on at its own pace.", False)]
+
+
+def _time(moment: datetime | None) -> str:
+    return "an unknown time" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,89 @@
+"""One message, looked at without claiming it: as it is, or what the journal kept of it."""
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.db.models import BinaryField, F, Func, IntegerField, Model, QuerySet, Value
+from django.db.models.functions import Substr
+
+from clients.models import Node, Session
+from delivery.inspection.bodies import SHOWN_BYTES, BodyViews, body_views
+from delivery.moves.models import Journal, Message
+from delivery.storage.reading import bounded_cursor
+from queues.models import Queue
+
+Row = TypeVar("Row", bound=Model)
+
+BODY_SIZE = Func(F("body"), function="octet_length", output_field=IntegerField())
+BODY_BEGINNING = Substr("body", 1, Value(SHOWN_BYTES), output_field=BinaryField())
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """`message` is None once its life in this queue is over; then `ended` is the last that the journal says of it."""
+
+    message: Message | None
+    ended: Journal | None
+    queue: Queue | None  # None: it was deleted
+    body: BodyViews | None  # None: it was not asked for, or is not kept
+    holder: Session | None
+    poster: Session | None
+    poster_node: Node | None = None
+    origin: Queue | None = None
+
+
+def message_record(queue_id: int, index: int, *, with_body: bool) -> MessageRecord | None:
+    """None: there is no such message, and the journal knows of none."""
+    with bounded_cursor():
+        return _as_it_is(queue_id, index, with_body) or _as_it_ended(queue_id, index, with_body)
+
+
+def _as_it_is(queue_id: int, index: int, with_body: bool) -> MessageRecord | None:
+    """Runs on: message_index_once_per_queue."""
+    found = Message.objects.filter(queue_id=queue_id, index__gt=0, index=index)
+    message = found.defer("body").first()
+    if message is None:
+        return None
+    return MessageRecord(
+        message=message,
+        ended=None,
+        queue=_queue(queue_id),
+        body=_body(found) if with_body else None,
+        holder=_session(message.holder),
+        poster=_session(message.poster),
+        poster_node=_first(Node.objects.all(), message.poster_node),
+        origin=_queue(message.origin_queue_id),
+    )
+
+
+def _as_it_ended(queue_id: int, index: int, with_body: bool) -> MessageRecord | None:
+    """Runs on: delivery_journal_message."""
+    found = Journal.objects.filter(queue_id=queue_id, index=index).order_by("-id")
+    ended = found.defer("body").first()
+    if ended is None:
+        return None
+    return MessageRecord(
+        message=None,
+        ended=ended,
+        queue=_queue(queue_id),
+        body=_body(found.filter(body__isnull=False)) if with_body else None,
+        holder=_session(ended.holder),
+        poster=_session(ended.poster),
+    )
+
+
+def _body(found: QuerySet[Any]) -> BodyViews | None:
+    row = found.annotate(whole=BODY_SIZE, beginning=BODY_BEGINNING).values_list("whole", "beginning").first()
+    return body_views(bytes(row[1]), row[0]) if row else None
+
+
+def _queue(queue_id: int | None) -> Queue | None:
+    return _first(Queue.objects.all(), queue_id)
+
+
+def _session(session_id: int | None) -> Session | None:
+    return _first(Session.objects.select_related("client", "node", "key__client"), session_id)
+
+
+def _first(rows: QuerySet[Row], number: int | None) -> Row | None:
+    return rows.filter(pk=number).first() if number is not None else None

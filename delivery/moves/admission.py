@@ -1,0 +1,201 @@
+"""Posts whose fate depends on what their queues hold: keys, dedupe texts, full queues, several queues at once.
+
+All of it happens with the queues' rows locked, so two batches with the same key or text cannot pass each other.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.conf import settings
+from psycopg import AsyncConnection
+from psycopg.rows import namedtuple_row
+
+from delivery.moves.posting import Copy, PostRequest, insert_copies, message_columns, queue_is_gone
+from delivery.protocol.errors import Code, WillowError
+from delivery.storage.columns import BigintColumn, TextColumn
+from delivery.storage.statements import statement
+from queues.definitions import QueueRecord
+from queues.models import Overflow
+
+
+class Admission:
+    """One batch on its way into the queues."""
+
+    def __init__(
+        self, connection: AsyncConnection[Any], requests: list[PostRequest], node_id: int | None, node_name: str
+    ) -> None:
+        self.refused: dict[PostRequest, WillowError] = {}
+        self.dropped: list[Any] = []
+        self._connection = connection
+        self._requests = requests
+        self._node_id = node_id
+        self._node_name = node_name
+        self._queues = {copy.queue.id: copy.queue for request in requests for copy in request.copies}
+        self._arriving = [copy for request in requests for copy in request.copies]  # in the order of their places
+        self._followers: dict[Copy, Copy] = {}  # copies that share the message of another copy of this batch
+        self._repeats: set[Copy] = set()  # copies whose dedupe text already stands for a message
+        self._replacing: set[Copy] = set()  # copies that take the place of a waiting message with their key
+
+    async def admit(self) -> None:
+        await self._lock_queues()
+        self._collapse_texts()
+        await self._find_dedupe_repeats()
+        self._collapse_keys()
+        await self._find_by_key()
+        await self._refuse_what_does_not_fit()
+        arriving = list(self._copies_to_store())
+        if replacing := [copy for copy in arriving if copy in self._replacing]:
+            await self._replace(replacing)
+        if fresh := [copy for copy in arriving if copy not in self._replacing]:
+            await insert_copies(self._connection, fresh, self._node_id)
+        await self._remember_dedupe(arriving)
+        self._answer_followers()
+        await self._drop_oldest()
+
+    def _copies_to_store(self) -> Iterator[Copy]:
+        for copy in self._arriving:
+            if copy.request not in self.refused and copy not in self._followers and copy not in self._repeats:
+                yield copy
+
+    async def _lock_queues(self) -> None:
+        cursor = await self._connection.execute(statement("lock_queues"), {"queue_id": sorted(self._queues)})
+        present = {queue_id for (queue_id,) in await cursor.fetchall()}
+        for request in self._requests:
+            for copy in request.copies:
+                if copy.queue.id not in present:
+                    self.refused[request] = queue_is_gone(copy.queue)
+
+    def _collapse_texts(self) -> None:
+        """Of several posts of this batch with the same dedupe text the first counts."""
+        by_text: dict[tuple[int, str], Copy] = {}
+        for copy in self._copies_to_store():
+            text = copy.request.command.dedupe
+            if text is not None and (first := by_text.setdefault((copy.queue.id, text), copy)) is not copy:
+                self._followers[copy] = first
+
+    def _collapse_keys(self) -> None:
+        """Of several posts of this batch with the same key the last counts, in the place of the first."""
+        places: dict[tuple[int, str], int] = {}
+        arriving: list[Copy] = []
+        for copy in self._copies_to_store():
+            key = _key_of(copy)
+            place = len(arriving) if key is None else places.setdefault((copy.queue.id, key), len(arriving))
+            if place == len(arriving):
+                arriving.append(copy)
+            else:
+                self._followers[arriving[place]] = copy
+                arriving[place] = copy
+        self._arriving = arriving
+
+    async def _find_dedupe_repeats(self) -> None:
+        asked = [copy for copy in self._copies_to_store() if copy.request.command.dedupe is not None]
+        if not asked:
+            return
+        cursor = await self._connection.execute(statement("dedupe_seen"), _dedupe_columns(asked), binary=True)
+        seen = {(queue_id, text): (sequence, index) for queue_id, text, sequence, index in await cursor.fetchall()}
+        for copy in asked:
+            if (numbers := seen.get((copy.queue.id, copy.request.command.dedupe))) is not None:
+                copy.sequence, copy.index = numbers
+                self._repeats.add(copy)
+
+    async def _refuse_what_does_not_fit(self) -> None:
+        live = await self._live_counts(Overflow.REJECT)
+        if not live:
+            return
+        for request in self._requests:
+            if request in self.refused:
+                continue
+            needed = [copy.queue for copy in request.copies if copy.queue.id in live and self._takes_room(copy)]
+            full = next((queue for queue in needed if live[queue.id] >= (queue.settings.max_length or 0)), None)
+            if full is not None:
+                self.refused[request] = queue_is_full(full)
+            else:
+                for queue in needed:
+                    live[queue.id] += 1
+
+    def _takes_room(self, copy: Copy) -> bool:
+        return not (copy in self._followers or copy in self._repeats or copy in self._replacing)
+
+    async def _live_counts(self, overflow: Overflow) -> dict[int, int]:
+        """Live messages of the queues that have a bound and treat what exceeds it in this way."""
+        bounded = [
+            queue.id
+            for queue in self._queues.values()
+            if queue.settings.max_length is not None and queue.settings.overflow == overflow
+        ]
+        if not bounded:
+            return {}
+        cursor = await self._connection.execute(statement("live_counts"), {"queue_id": bounded})
+        return dict(await cursor.fetchall())
+
+    async def _find_by_key(self) -> None:
+        keyed = [copy for copy in self._copies_to_store() if _key_of(copy) is not None]
+        if not keyed:
+            return
+        columns = {
+            "queue_id": BigintColumn([copy.queue.id for copy in keyed]),
+            "key": TextColumn([copy.request.command.key for copy in keyed]),
+        }
+        cursor = await self._connection.execute(statement("find_by_key"), columns, binary=True)
+        for place, sequence, index in await cursor.fetchall():
+            copy = keyed[place - 1]
+            copy.sequence, copy.index = sequence, index
+            self._replacing.add(copy)
+
+    async def _replace(self, copies: list[Copy]) -> None:
+        columns = message_columns(copies, self._node_id)
+        columns["sequence"] = BigintColumn([copy.sequence for copy in copies])
+        await self._connection.execute(statement("replace"), columns)
+
+    async def _remember_dedupe(self, stored: list[Copy]) -> None:
+        named = [copy for copy in stored if copy.request.command.dedupe is not None]
+        if named:
+            columns = _dedupe_columns(named) | {
+                "sequence": BigintColumn([copy.sequence for copy in named]),
+                "index": BigintColumn([copy.index for copy in named]),
+                "seconds": settings.WILLOW.dedupe_seconds,
+            }
+            await self._connection.execute(statement("dedupe_remember"), columns)
+
+    def _answer_followers(self) -> None:
+        for copy in self._followers:
+            leader = copy
+            while leader in self._followers:
+                leader = self._followers[leader]
+            copy.sequence, copy.index = leader.sequence, leader.index
+            if leader.request in self.refused:
+                self.refused.setdefault(copy.request, self.refused[leader.request])
+
+    async def _drop_oldest(self) -> None:
+        live = await self._live_counts(Overflow.DROP_OLDEST)
+        excess = {
+            queue_id: count - (self._queues[queue_id].settings.max_length or 0) for queue_id, count in live.items()
+        }
+        excess = {queue_id: count for queue_id, count in excess.items() if count > 0}
+        if excess:
+            columns = {
+                "queue_id": BigintColumn(list(excess)),
+                "messages": BigintColumn(list(excess.values())),
+                "node": self._node_id,
+                "node_name": self._node_name,
+            }
+            async with self._connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
+                await cursor.execute(statement("drop_oldest"), columns)
+                self.dropped = await cursor.fetchall()
+
+
+def queue_is_full(queue: QueueRecord) -> WillowError:
+    reason = f"The queue {queue.name} is full: it holds {queue.settings.max_length} messages. Nothing was stored."
+    return WillowError(Code.OVERLOADED, queue.name, reason)
+
+
+def _key_of(copy: Copy) -> str | None:
+    """The post's key, where its queue cares about keys."""
+    return copy.request.command.key if copy.queue.settings.updatable else None
+
+
+def _dedupe_columns(copies: Sequence[Copy]) -> dict[str, Any]:
+    return {
+        "queue_id": BigintColumn([copy.queue.id for copy in copies]),
+        "value": TextColumn([copy.request.command.dedupe for copy in copies]),
+    }

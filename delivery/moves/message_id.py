@@ -1,0 +1,57 @@
+"""How a message is named, by programs and by people: its queue, its ID, and the index that never comes again."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from delivery.protocol.fields import BIGINT_MAX
+from delivery.storage.columns import BigintColumn
+
+MOST_DIGITS = 19  # of a bigint
+MOST_IDS = 10_000  # chosen one by one
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MessageId:
+    """The index, where it is known, keeps an action from a later message with the same ID."""
+
+    queue_id: int
+    sequence: int
+    index: int | None = None
+
+    @classmethod
+    def read(cls, text: str) -> "MessageId":
+        """As people and addresses write it: `queue/sequence` or `queue/sequence/index`."""
+        parts = text.split("/")
+        if not 2 <= len(parts) <= 3 or not all(
+            part.isascii() and part.isdigit() and len(part) <= MOST_DIGITS and int(part) <= BIGINT_MAX for part in parts
+        ):
+            raise ValidationError(
+                f"A message is named by shard/sequence or shard/sequence/index, such as 3/17/240, not {text[:60]!r}."
+            )
+        return cls(*map(int, parts))
+
+    def __str__(self) -> str:
+        return "/".join(str(part) for part in (self.queue_id, self.sequence, self.index) if part is not None)
+
+
+def id_columns(ids: Sequence[MessageId]) -> dict[str, Any]:
+    return {
+        "queue_id": BigintColumn([one.queue_id for one in ids]),
+        "sequence": BigintColumn([one.sequence for one in ids]),
+        "index": BigintColumn([one.index for one in ids]),
+    }
+
+
+def row_id(row: Any) -> MessageId:
+    return MessageId(row.queue_id, row.sequence, row.index)
+
+
+def in_batches(ids: Iterable[MessageId], size: int) -> Iterator[list[MessageId]]:
+    listed = list(dict.fromkeys(ids))
+    if len(listed) > MOST_IDS:
+        raise ValidationError(f"At most {MOST_IDS} messages can be chosen one by one, not {len(listed)}.")
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]

@@ -1,0 +1,170 @@
+"""Messages while they live, and the journal of what became of them.
+
+Rows here change only through `delivery/moves/`; the statements are in `delivery/sql/moves/`. No foreign key ties a
+message to its queue: checking one on every insert costs more than the insert's own index entry, and the post
+statement already holds the queue's row locked (docs/decisions/no-foreign-key-from-message-to-queue.md).
+"""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from delivery.moves.states import State
+
+
+class Message(models.Model):
+    """A live message. Finished, popped and buried messages are deleted, so the table stays small."""
+
+    pk = models.CompositePrimaryKey("queue_id", "sequence")
+    queue_id = models.BigIntegerField()
+    sequence = models.BigIntegerField(help_text="The message's ID, used again once the message has ended.")
+    index = models.BigIntegerField(help_text="The message's place in its queue, never used again.")
+    priority = models.BigIntegerField()
+    state = models.SmallIntegerField(choices=State.choices)
+    attempts = models.IntegerField(db_default=0)
+    posted_at = models.DateTimeField(db_default=Now())
+    available_at = models.DateTimeField(null=True, help_text="Delayed: when it may be handed out.")
+    expires_at = models.DateTimeField(null=True, help_text="When its time to live ends.")
+    key = models.TextField(null=True)
+    body = models.BinaryField()
+
+    poster = models.BigIntegerField(null=True, help_text="Session that posted it.")
+    poster_node = models.IntegerField(null=True, help_text="Node of that session when it posted.")
+    label = models.BigIntegerField(null=True, help_text="The poster's label; 64 bits, read as unsigned.")
+    notify = models.SmallIntegerField(db_default=0, help_text="Bit mask of the stages the poster asked for.")
+
+    holder = models.BigIntegerField(null=True, help_text="Session that holds the claim.")
+    assigned_at = models.DateTimeField(null=True)
+    work_timeout = models.FloatField(null=True, help_text="Seconds that the claim lasts without a keepalive.")
+    lease_until = models.DateTimeField(null=True)
+    last_error = models.TextField(null=True)
+    last_client = models.TextField(null=True)
+
+    origin_queue_id = models.BigIntegerField(null=True, help_text="Dead letters: the queue it came from.")
+    origin_index = models.BigIntegerField(null=True)
+    origin_attempts = models.IntegerField(null=True)
+    dead_reason = models.TextField(null=True)
+    died_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            # Every index is above 0; but only statements that say so are offered this index (see below).
+            models.UniqueConstraint(
+                fields=["queue_id", "index"], condition=Q(index__gt=0), name="message_index_once_per_queue"
+            ),
+            models.CheckConstraint(condition=Q(index__gt=0), name="message_index_above_zero"),
+            models.CheckConstraint(condition=Q(state__in=State.values), name="message_state_known"),
+            models.CheckConstraint(condition=Q(priority__range=(0, 2**32 - 1)), name="message_priority_is_u32"),
+            models.CheckConstraint(
+                condition=~Q(state=State.CLAIMED) | Q(holder__isnull=False, lease_until__isnull=False),
+                name="message_claim_has_holder_and_lease",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=State.DELAYED) | Q(available_at__isnull=False),
+                name="message_delay_has_an_end",
+            ),
+        ]
+        indexes = [
+            # Each index has a condition that only the statements meant for it imply. The planner's statistics of this
+            # table are always wrong: taking it for empty, it finds all indexes equally good and would as soon walk
+            # over a whole queue as look up one message. So it is left no choice.
+            #
+            # What a claim walks along: highest priority first, then oldest.
+            models.Index(
+                F("queue_id"),
+                -F("priority"),
+                F("index"),
+                name="message_ready",
+                condition=Q(state=State.READY),
+            ),
+            models.Index(
+                fields=["queue_id", "lease_until"], name="message_lease", condition=Q(lease_until__isnull=False)
+            ),
+            models.Index(fields=["holder"], name="message_holder", condition=Q(holder__isnull=False)),
+            models.Index(fields=["queue_id", "available_at"], name="message_delayed", condition=Q(state=State.DELAYED)),
+            models.Index(
+                fields=["queue_id", "expires_at"],
+                name="message_expiry",
+                condition=Q(expires_at__isnull=False),
+            ),
+            models.Index(fields=["queue_id", "key"], name="message_key", condition=Q(key__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.queue_id}/{self.sequence} (index {self.index})"
+
+
+class FreeSequences(models.Model):
+    """IDs of one queue that ended together and may be used again: one row per batch, not per message."""
+
+    id = models.BigAutoField(primary_key=True)
+    queue_id = models.BigIntegerField()
+    sequences = ArrayField(models.BigIntegerField())
+
+    class Meta:
+        indexes = [models.Index(fields=["queue_id", "id"], name="free_sequences_of_queue")]
+
+
+class DedupeValue(models.Model):
+    """A poster's `dedupe` text that was seen lately, and the message that came of it first."""
+
+    pk = models.CompositePrimaryKey("queue_id", "value")
+    queue_id = models.BigIntegerField()
+    value = models.TextField()
+    sequence = models.BigIntegerField()
+    index = models.BigIntegerField()
+    until = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["until"], name="dedupe_until")]
+
+
+class PendingNotice(models.Model):
+    """A notice for a poster that is connected to another node, or to none just now. Its node takes it from here."""
+
+    id = models.BigAutoField(primary_key=True)
+    session_id = models.BigIntegerField()
+    stage = models.SmallIntegerField()
+    label = models.BigIntegerField(null=True)
+    queue_id = models.BigIntegerField()
+    queue_name = models.TextField(null=True, help_text="Set when the post named several queues, and for requests.")
+    sequence = models.BigIntegerField()
+    index = models.BigIntegerField()
+    reply = models.BinaryField(null=True)
+    notify = models.SmallIntegerField(db_default=0, help_text="As of the message: tells requests from posts.")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["session_id", "id"], name="pending_notice_of_session"),
+            models.Index(fields=["created_at"], name="pending_notice_age"),
+        ]
+
+
+class Journal(models.Model):
+    """Append-only: one row at the end of each message's life, and one for each failed attempt."""
+
+    id = models.BigAutoField(primary_key=True)
+    queue_id = models.BigIntegerField()
+    queue_name = models.TextField()
+    queue_tags = ArrayField(models.TextField())
+    index = models.BigIntegerField()
+    outcome = models.TextField()
+    reason = models.TextField(null=True)
+    attempt = models.IntegerField()
+    poster = models.BigIntegerField(null=True, help_text="Session that posted the message.")
+    holder = models.BigIntegerField(null=True, help_text="Session that had the message.")
+    client = models.TextField(null=True, help_text="Name of the client that had the message, if it has one.")
+    node = models.TextField(null=True, help_text="Node, or reaper, that wrote this row.")
+    priority = models.BigIntegerField()
+    posted_at = models.DateTimeField()
+    assigned_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField()
+    size = models.IntegerField()
+    error = models.TextField(null=True)
+    body = models.BinaryField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "delivery_journal"

@@ -1,0 +1,134 @@
+"""Telling posters what became of their messages, wherever they are connected now.
+
+A poster on this node is told at once. For one on another node the statement that moved the message left a row in
+`delivery_pendingnotice` in the same transaction; its own node takes it from there, so no notice and no reply is lost
+with a hint.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from psycopg import AsyncConnection
+
+from delivery.moves.notify import NAMED_SEVERAL, REQUEST, STAGE_NUMBERS, STAGES, label_from_column
+from delivery.moves.service_names import request_identifier, service_of
+from delivery.protocol.errors import Code
+from delivery.protocol.fields import Stage
+from delivery.protocol.frames import Error, Frame, Notice, WorkReplyOut
+from delivery.storage.columns import BigintColumn, ByteaColumn, TextColumn
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
+
+
+class Listener(Protocol):
+    def send(self, frame: Frame) -> None: ...
+
+
+class Move(Protocol):
+    """The columns that statements return about a message that moved."""
+
+    queue_id: int
+    sequence: int
+    index: int
+    poster: int | None
+    poster_node: int | None
+    label: int | None
+    notify: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What a poster is to be told, as a row of `delivery_pendingnotice` keeps it."""
+
+    session_id: int
+    stage: Stage
+    label: int | None  # signed, as in its column
+    queue_id: int
+    queue_name: str | None  # where the poster must know it
+    sequence: int
+    index: int
+    reply: bytes | None
+    notify: int
+
+    def frame(self) -> Frame:
+        """A notice, unless the poster is a frontend: that gets its reply, or hears that there will be none."""
+        label = label_from_column(self.label)
+        if not self.notify & REQUEST:
+            return Notice(label, self.stage, self.queue_id, self.sequence, self.index, self.queue_name, self.reply)
+        if self.stage == "finish":
+            return WorkReplyOut(label, request_identifier(self), self.reply or b"")
+        service = service_of(self.queue_name or "")
+        return Error(label, Code.UNAVAILABLE, service, f"No worker of {service} could answer this request.")
+
+
+class Notices:
+    """The notices of one node.
+
+    `listener_of` finds a session of this node by its number; `left_elsewhere` is told when a statement left a notice
+    for another node.
+    """
+
+    def __init__(
+        self,
+        *,
+        node_id: int | None,
+        listener_of: Callable[[int | None], Listener | None],
+        queue_name: Callable[[int], str],
+        left_elsewhere: Callable[[], None],
+    ) -> None:
+        self._node_id = node_id
+        self._listener_of = listener_of
+        self._queue_name = queue_name
+        self._left_elsewhere = left_elsewhere
+        self.left_behind: list[Happening] = []  # for posters that left this node since they posted
+
+    def tell(self, move: Move, stage: Stage, reply: bytes | None = None) -> None:
+        if not move.notify & (1 << STAGE_NUMBERS[stage]) or move.poster is None:
+            return
+        if move.poster_node != self._node_id:
+            self._left_elsewhere()
+            return
+        name = self._queue_name(move.queue_id) if move.notify & (NAMED_SEVERAL | REQUEST) else None
+        self._hand_out(
+            Happening(
+                session_id=move.poster,
+                stage=stage,
+                label=move.label,
+                queue_id=move.queue_id,
+                queue_name=name,
+                sequence=move.sequence,
+                index=move.index,
+                reply=reply,
+                notify=move.notify,
+            )
+        )
+
+    def _hand_out(self, happening: Happening) -> None:
+        listener = self._listener_of(happening.session_id)
+        if listener is not None:
+            listener.send(happening.frame())
+        else:
+            self.left_behind.append(happening)
+
+    async def leave(self, connection: AsyncConnection[Any]) -> None:
+        """Write down the notices for posters that left, for the node where they are now."""
+        leaving = list(self.left_behind)
+        columns = {
+            "session_id": BigintColumn([happening.session_id for happening in leaving]),
+            "stage": BigintColumn([STAGE_NUMBERS[happening.stage] for happening in leaving]),
+            "label": BigintColumn([happening.label for happening in leaving]),
+            "queue_id": BigintColumn([happening.queue_id for happening in leaving]),
+            "queue_name": TextColumn([happening.queue_name for happening in leaving]),
+            "sequence": BigintColumn([happening.sequence for happening in leaving]),
+            "index": BigintColumn([happening.index for happening in leaving]),
+            "reply": ByteaColumn([happening.reply for happening in leaving]),
+            "notify": BigintColumn([happening.notify for happening in leaving]),
+        }
+        await connection.execute(statement("leave_notices"), columns)
+        del self.left_behind[: len(leaving)]  # not before: the storage may have gone
+
+    async def take(self, connection: AsyncConnection[Any]) -> None:
+        """Hand out the notices that other nodes and the reaper left for sessions of this node."""
+        for row in await fetch_rows(connection, statement("take_notices"), {"node": self._node_id}):
+            self._hand_out(Happening(**row._asdict() | {"stage": STAGES[row.stage]}))

@@ -1,0 +1,160 @@
+"""Storing posts. A batch of plain ones is a single statement; what needs a look at its queue goes by admission.py."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Protocol
+
+from psycopg import AsyncConnection
+
+from delivery.moves.notify import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE, label_to_column, notify_mask
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.frames import Post
+from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
+from delivery.storage.connection import fetch_batch
+from delivery.storage.statements import statement
+from queues.definitions import QueueRecord
+
+STAGES_OF_PERSISTENCE = READY | WRITE | SYNC
+
+
+class Poster(Protocol):
+    """Whoever posts: it is told where its messages went, or why they went nowhere."""
+
+    @property
+    def session_id(self) -> int | None: ...
+
+    def post_accepted(self, request: "PostRequest") -> None: ...
+
+    def post_stored(self, request: "PostRequest") -> None: ...
+
+    def post_handed_over(self, request: "PostRequest") -> None: ...
+
+    def post_failed(self, request: "PostRequest", error: WillowError) -> None: ...
+
+
+class Copy:
+    """One message of a post: a post to several queues has a copy in each."""
+
+    __slots__ = ("index", "queue", "request", "sequence")
+
+    def __init__(self, request: "PostRequest", queue: QueueRecord) -> None:
+        self.request = request
+        self.queue = queue
+        self.sequence = 0
+        self.index = 0
+
+
+class PostRequest:
+    """A post; or a request to a service, which chooses how long a worker may take and awaits a reply."""
+
+    __slots__ = ("command", "copies", "is_plain", "label", "notify", "poster", "settled", "synchronous", "work_timeout")
+
+    def __init__(
+        self,
+        poster: Poster,
+        command: Post,
+        queues: Sequence[QueueRecord],
+        *,
+        awaits_reply: bool = False,
+        work_timeout: float | None = None,
+    ) -> None:
+        self.poster = poster
+        self.command = command
+        self.label = label_to_column(command.label)
+        self.notify = notify_mask(command.notify) | (NAMED_SEVERAL if len(queues) > 1 else 0)
+        if awaits_reply:
+            self.notify |= REQUEST
+        self.work_timeout = work_timeout
+        # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
+        self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
+        self.copies = [Copy(self, queue) for queue in queues]
+        self.is_plain = len(queues) == 1 and command.dedupe is None and queues[0].is_plain
+        self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
+
+    def store_done(self) -> None:
+        if self.settled is not None:
+            self.settled(self)
+        self.poster.post_stored(self)
+        self.copies = []  # they point back here: left alone, the circle would wait for the garbage collector
+
+    def fail(self, error: WillowError) -> None:
+        if self.settled is not None:
+            self.settled(self)
+        self.poster.post_failed(self, error)
+        self.copies = []
+
+
+class Taker(Protocol):
+    """Somebody for whom a message may be claimed as it is stored."""
+
+    @property
+    def session_id(self) -> int: ...
+
+    @property
+    def work_timeout(self) -> float | None: ...
+
+    @property
+    def index_before(self) -> int:
+        """The newest index of the queue when it was known to be empty."""
+
+
+Takers = Mapping[Copy, Taker]
+NOBODY: Takers = {}
+
+
+@dataclass(slots=True)
+class Inserted:
+    """What became of copies that were to be stored."""
+
+    missing: list[Copy] = field(default_factory=list)  # their queue is gone
+    claimed: dict[Copy, float] = field(default_factory=dict)  # by their takers, for so many seconds
+
+
+async def insert_copies(
+    connection: AsyncConnection[Any], copies: Sequence[Copy], node_id: int | None, takers: Takers = NOBODY
+) -> Inserted:
+    """Store copies at the end of their queues and give them their numbers."""
+    rows = await fetch_batch(connection, statement("post"), message_columns(copies, node_id, takers))
+    by_queue: dict[int, list[Any]] = defaultdict(list)
+    for row in rows:
+        by_queue[row[0]].append(row)
+    for given in by_queue.values():
+        given.sort(key=_index, reverse=True)
+    inserted = Inserted()
+    for copy in copies:
+        if given := by_queue[copy.queue.id]:
+            _, copy.sequence, copy.index, holder, lease = given.pop()
+            if holder is not None:
+                inserted.claimed[copy] = lease
+        else:
+            inserted.missing.append(copy)
+    return inserted
+
+
+_index = itemgetter(2)
+
+
+def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers = NOBODY) -> dict[str, Any]:
+    requests = [copy.request for copy in copies]
+    commands = [request.command for request in requests]
+    return {
+        "queue_id": BigintColumn([copy.queue.id for copy in copies]),
+        "priority": BigintColumn([command.priority for command in commands]),
+        "body": ByteaColumn([command.message for command in commands]),
+        "delay": Float8Column([command.delay for command in commands]),
+        "ttl": Float8Column([command.ttl for command in commands]),
+        "key": TextColumn([command.key for command in commands]),
+        "poster": BigintColumn([request.poster.session_id for request in requests]),
+        "label": BigintColumn([request.label for request in requests]),
+        "notify": BigintColumn([request.notify for request in requests]),
+        "work_timeout": Float8Column([(takers.get(copy) or copy.request).work_timeout for copy in copies]),
+        "holder": BigintColumn([taker and taker.session_id for taker in map(takers.get, copies)]),
+        "index_before": BigintColumn([taker and taker.index_before for taker in map(takers.get, copies)]),
+        "node": node_id,
+    }
+
+
+def queue_is_gone(queue: QueueRecord) -> WillowError:
+    return WillowError(Code.NO_OBJECT, queue.name, f"The queue {queue.name} was deleted.")

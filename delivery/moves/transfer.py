@@ -1,0 +1,94 @@
+"""Messages change queues: posted to the one and taken out of the other, in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from delivery.moves.admission import Admission
+from delivery.moves.endings import NobodyPosts
+from delivery.moves.message_id import MessageId, id_columns
+from delivery.moves.posting import Copy, PostRequest
+from delivery.protocol.frames import Post
+from delivery.storage.columns import BigintColumn, TextColumn
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
+from queues.definitions import QueueRecord
+
+SOONEST = 0.001  # seconds: what remains of a delay or a time to live is never quite nothing
+
+
+@dataclass(slots=True)
+class Transfer:
+    """What became of the messages: `moved` with their new place, `refused` with the reason."""
+
+    moved: list[tuple[Any, Copy]] = field(default_factory=list)
+    refused: list[tuple[Any, str]] = field(default_factory=list)
+    left_notices: bool = False  # for posters whose messages had to make room
+
+
+async def lock_unclaimed(
+    connection: AsyncConnection[Any], ids: Sequence[MessageId], *, untouched: bool = False
+) -> list[Any]:
+    """Of these messages those that nobody holds, whole; others cannot take them until the transaction ends."""
+    parameters = id_columns(ids) | {"untouched": untouched}
+    return await fetch_rows(connection, statement("lock_unclaimed"), parameters)
+
+
+async def transfer(
+    connection: AsyncConnection[Any], rows: Sequence[Any], target: QueueRecord, *, by: str, afresh: bool = False
+) -> Transfer:
+    """Move messages, locked by the caller's transaction, to the end of a queue, as far as that has room for them.
+
+    Their posters still hear of them. `afresh`: without what is left of their delay and their time to live.
+    """
+    requests = [PostRequest(NobodyPosts(), _post(row, target, afresh), [target]) for row in rows]
+    copies = [request.copies[0] for request in requests]
+    admission = Admission(connection, requests, None, by)
+    await admission.admit()
+    result = Transfer(left_notices=bool(admission.dropped))
+    for row, request, copy in zip(rows, requests, copies, strict=True):
+        if (error := admission.refused.get(request)) is not None:
+            result.refused.append((row, error.message))
+        else:
+            result.moved.append((row, copy))
+    await _take_out(connection, result.moved, by)
+    await _keep_posters(connection, result.moved)
+    return result
+
+
+def _post(row: Any, target: QueueRecord, afresh: bool) -> Post:
+    delay, ttl = (None, None) if afresh else (row.delay, row.ttl)
+    return Post(
+        queues=(target.name,),
+        message=row.body,
+        priority=row.priority,
+        key=row.key,
+        delay=None if delay is None else max(SOONEST, delay),
+        ttl=None if ttl is None else max(SOONEST, ttl),
+    )
+
+
+async def _take_out(connection: AsyncConnection[Any], moved: Sequence[tuple[Any, Copy]], by: str) -> None:
+    rows = [row for row, _ in moved]
+    columns = id_columns([MessageId(row.queue_id, row.sequence, row.index) for row in rows]) | {
+        "error": TextColumn([f"moved to {copy.queue.name}, index {copy.index}" for _, copy in moved]),
+        "node_name": by,
+    }
+    await connection.execute(statement("take_out"), columns)
+
+
+async def _keep_posters(connection: AsyncConnection[Any], moved: Sequence[tuple[Any, Copy]]) -> None:
+    posted = [(row, copy) for row, copy in moved if row.poster is not None]
+    if not posted:
+        return
+    columns = {
+        "queue_id": BigintColumn([copy.queue.id for _, copy in posted]),
+        "sequence": BigintColumn([copy.sequence for _, copy in posted]),
+        "poster": BigintColumn([row.poster for row, _ in posted]),
+        "poster_node": BigintColumn([row.poster_node for row, _ in posted]),
+        "label": BigintColumn([row.label for row, _ in posted]),
+        "notify": BigintColumn([row.notify for row, _ in posted]),
+    }
+    await connection.execute(statement("mark_moved"), columns)

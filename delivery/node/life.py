@@ -1,0 +1,90 @@
+"""The life of this process as a node: it joins the cluster, serves, drains and leaves."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from django.conf import settings
+from psycopg import AsyncConnection
+
+from clients.statements import statement as client_statement
+from delivery.node.node import Node
+from delivery.protocol.close_codes import NODE_IS_DRAINING
+from delivery.storage.connection import fetch_rows
+from delivery.storage.lanes import desk_lane, on_desk
+from delivery.storage.statements import statement
+from delivery.wakeups.from_outside import listen_here
+
+_node: Node | None = None
+_loop: asyncio.AbstractEventLoop | None = None  # on which it runs
+_tasks: set[asyncio.Task[None]] = set()
+
+
+async def start() -> None:
+    """Join the cluster. The server calls this once, before it accepts connections."""
+    global _node, _loop
+    _loop = asyncio.get_running_loop()
+    willow = settings.WILLOW
+    desk = desk_lane("desk")
+    _keep(desk.run())
+    await desk.connected.wait()
+
+    async def join(connection: AsyncConnection[Any]) -> Any:
+        parameters = {"name": willow.node_name, "url": willow.advertised_url}
+        [me] = await fetch_rows(connection, client_statement("join_node"), parameters)
+        await connection.execute(statement("restart_leases"), {"holder": me.orphans})
+        await connection.execute(statement("empty_line"), {"node": me.id})
+        return me.id
+
+    _node = Node(await on_desk(desk, join), willow.node_name, desk)
+    listen_here(_node.hints, _loop)
+    for task in _node.tasks():
+        _keep(task)
+    lanes = (_node.engine.posts, _node.engine.turns, _node.streams)
+    await asyncio.gather(*(lane.connected.wait() for lane in lanes))
+
+
+def _keep(coroutine: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(coroutine)
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def drain() -> None:
+    """Stop in order. The server calls this when it takes no new connections any more, and ends after it."""
+    node = current()
+    try:
+        await node.drain()
+    finally:
+        # Also when draining took too long: whoever is still connected may go on elsewhere.
+        node.workers.dismiss(only_idle=False)
+        node.leaving = True
+        for session in list(node.sessions.values()):
+            session.kick(NODE_IS_DRAINING, "This node is stopping.")
+        await node.leave_cluster()
+
+
+def current_or_none() -> Node | None:
+    return _node
+
+
+def here() -> tuple[Node, asyncio.AbstractEventLoop] | None:
+    """The node of this process and the loop on which it runs, for other threads; None if there is none."""
+    return (_node, _loop) if _node is not None and _loop is not None else None
+
+
+def current() -> Node:
+    if _node is None:
+        raise RuntimeError("The node has not been started.")
+    return _node
+
+
+async def started() -> Node:
+    """The node, started now if the server did not do it (uvicorn and others run no start of ours)."""
+    async with _starting:
+        if _node is None:
+            await start()
+    return current()
+
+
+_starting = asyncio.Lock()

@@ -1,0 +1,115 @@
+"""Whether this process should be sent clients: asked by load balancers, so it says why in plain words and no more."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import psycopg
+from django.db.migrations.loader import MigrationLoader
+from psycopg import AsyncConnection
+
+from delivery.node import life
+from delivery.protocol.errors import WillowError
+from delivery.storage.connection import connect
+
+ASK_SECONDS = 3.0  # for all questions together
+STATEMENT_TIMEOUT = 2_000  # milliseconds
+GOOD_SECONDS = 1.0  # an answer is given out again for so long: anybody may ask, as often as they like
+REAPER_SECONDS = 30.0  # without a sign of the reaper; it writes down every duty at least every five seconds
+
+OK = "ok"
+
+
+@dataclass(frozen=True)
+class Readiness:
+    checks: dict[str, str]
+
+    @property
+    def is_ready(self) -> bool:
+        return set(self.checks.values()) == {OK}
+
+
+class Health:
+    def __init__(self) -> None:
+        self._stored: dict[str, str] = {}  # what the database was asked about
+        self._good_until = 0.0  # of the monotonic clock
+        self._asking: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
+
+    async def readiness(self) -> Readiness:
+        if time.monotonic() >= self._good_until:
+            if self._asking is None or self._asking.done():
+                self._asking = asyncio.get_running_loop().create_task(self._ask())
+            await asyncio.shield(self._asking)
+        return Readiness({"node": _node_check(), **self._stored})
+
+    async def _ask(self) -> None:
+        if life.current_or_none() is None and (self._starting is None or self._starting.done()):
+            # uvicorn runs no start of ours; whoever asks whether to send clients need not send one to find out.
+            self._starting = asyncio.get_running_loop().create_task(_start_node())
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                self._stored = await _database_checks()
+        except (psycopg.Error, TimeoutError):  # the reason is in the log; here it could tell addresses and names
+            unknown = "unknown: the database cannot be reached"
+            self._stored = {"database": "cannot be reached", "migrations": unknown, "reaper": unknown}
+        self._good_until = time.monotonic() + GOOD_SECONDS
+
+
+async def _start_node() -> None:
+    with suppress(WillowError):
+        await life.started()
+
+
+def _node_check() -> str:
+    node = life.current_or_none()
+    if node is None:
+        return "not started yet"
+    if node.draining:
+        return "stopping"
+    gone = [lane.name for lane in node.lanes if not lane.connected.is_set()]
+    return f"waits for the database: {', '.join(gone)}" if gone else OK
+
+
+async def _database_checks() -> dict[str, str]:
+    async with await connect(application="willow health", statement_timeout=STATEMENT_TIMEOUT) as connection:
+        await connection.execute("SELECT 1")
+        return {
+            "database": OK,
+            "migrations": await _asked(_migrations_check, connection),
+            "reaper": await _asked(_reaper_check, connection),
+        }
+
+
+async def _asked(check: Callable[[AsyncConnection[Any]], Awaitable[str]], connection: AsyncConnection[Any]) -> str:
+    """A database that was never prepared has no such tables."""
+    try:
+        return await check(connection)
+    except psycopg.errors.UndefinedTable:
+        return "the database was not prepared; run `manage.py prepare`"
+
+
+async def _migrations_check(connection: AsyncConnection[Any]) -> str:
+    cursor = await connection.execute("SELECT app, name FROM django_migrations")
+    missing = _newest_migrations() - set(await cursor.fetchall())
+    if not missing:
+        return OK
+    return f"{len(missing)} not applied, such as {'.'.join(min(missing))}; run `manage.py prepare`"
+
+
+@cache
+def _newest_migrations() -> frozenset[tuple[str, str]]:
+    """The last one of each app: it is applied only after all before it."""
+    return frozenset(MigrationLoader(None).graph.leaf_nodes())
+
+
+async def _reaper_check(connection: AsyncConnection[Any]) -> str:
+    cursor = await connection.execute("SELECT extract(epoch FROM now() - max(ran_at))::float8 FROM delivery_dutyrun")
+    [(age,)] = await cursor.fetchall()
+    if age is None:
+        return "never seen; run `manage.py reaper`"
+    return OK if age <= REAPER_SECONDS else f"not seen for {age:.0f} seconds; run `manage.py reaper`"

@@ -1,0 +1,55 @@
+"""Claims that may have been made without anybody hearing of it: the connection broke while they were under way.
+
+Their readers got nothing and would hold such messages until the lease is over, so they are looked for and given back.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from psycopg import AsyncConnection
+
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
+
+if TYPE_CHECKING:
+    from delivery.sessions.session import Session
+
+# A claim that was made since the connection came back is on its way to its reader for less than this.
+ON_THE_WAY_SECONDS = 2.0
+
+
+class Doubts:
+    """`ended` is told of sessions that are gone, for all that they may hold."""
+
+    def __init__(self, sessions: Mapping[int, "Session"], ended: Callable[[int], None]) -> None:
+        self._sessions = sessions
+        self._ended = ended
+        self._since: dict[int, float] = {}  # by session, of the monotonic clock
+
+    def __bool__(self) -> bool:
+        return bool(self._since)
+
+    def add(self, session_id: int) -> None:
+        self._since[session_id] = time.monotonic()
+
+    async def settle(self, connection: AsyncConnection[Any]) -> None:
+        now = time.monotonic()
+        due = [session_id for session_id, since in self._since.items() if now - since >= ON_THE_WAY_SECONDS]
+        here = [session_id for session_id in due if session_id in self._sessions]
+        rows = await fetch_rows(
+            connection, statement("doubtful_claims"), {"holder": here, "seconds": ON_THE_WAY_SECONDS}
+        )
+        for session_id in due:
+            if self._since[session_id] > now:  # there is a new doubt since
+                continue
+            del self._since[session_id]
+            session = self._sessions.get(session_id)
+            if session is None:
+                self._ended(session_id)
+            else:
+                session.give_back_unknown(_of(session_id, rows))
+
+
+def _of(session_id: int, rows: Iterable[Any]) -> list[Any]:
+    return [row for row in rows if row.holder == session_id]

@@ -1,0 +1,97 @@
+"""The posts of one connection, and what their poster is told."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from delivery.moves.notify import FINISH, READY, SYNC, WRITE
+from delivery.moves.posting import PostRequest
+from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.fields import Stage
+from delivery.protocol.frames import Notice, Post
+
+if TYPE_CHECKING:
+    from delivery.sessions.session import Session
+
+
+class Posts:
+    """The posts of one connection: which are under way to each queue, and what waits for them."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._begun = 0
+        # By queue name: of each post its place among all of this connection, the oldest first.
+        self._under_way: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        # By queue name: what runs when the posts up to a place are over.
+        self._afterwards: defaultdict[str, deque[tuple[int, Callable[[], None]]]] = defaultdict(deque)
+
+    @property
+    def session_id(self) -> int:
+        return self._session.session_id
+
+    def began(self, command: Post) -> None:
+        self._begun += 1
+        for name in command.queues:
+            self._under_way[name][id(command)] = self._begun
+
+    def then(self, name: str, action: Callable[[], None]) -> None:
+        """Run when this connection's earlier posts to a queue are stored: its own reads must see them.
+
+        Later ones do not count: a client that never stops posting reads all the same.
+        """
+        if name in self._under_way:
+            self._afterwards[name].append((self._begun, action))
+        else:
+            action()
+
+    def post_accepted(self, request: PostRequest) -> None:
+        if not request.notify & READY:
+            return
+        several = len(request.copies) > 1
+        for copy in request.copies:
+            self._session.send(Notice(request.command.label, "ready", queue=copy.queue.name if several else None))
+
+    def post_stored(self, request: PostRequest) -> None:
+        several = len(request.copies) > 1
+        stages: list[Stage] = []
+        if request.notify & WRITE:
+            stages.append("write")
+        if request.notify & SYNC:
+            stages.append("sync")
+        for copy in request.copies if stages else ():
+            name = copy.queue.name if several else None
+            for stage in stages:
+                self._session.send(Notice(request.command.label, stage, copy.queue.id, copy.sequence, copy.index, name))
+        self.ended(request.command)
+
+    def post_handed_over(self, request: PostRequest) -> None:
+        if request.notify & (READY | FINISH):
+            copy = request.copies[0]
+            self._session.send(Notice(request.command.label, "finish", copy.queue.id, copy.sequence, copy.index))
+        self.ended(request.command)
+
+    def post_failed(self, request: PostRequest, error: WillowError) -> None:
+        if error.code == Code.NO_OBJECT:
+            for copy in request.copies:
+                self._session.node.directory.forget(copy.queue.id)
+        self.ended(request.command, error)
+
+    def ended(self, command: Post, error: WillowError | None = None) -> None:
+        if error is not None:
+            self._session.refuse(command.label, error)
+        self._session.ended()
+        for name in command.queues:
+            under_way = self._under_way[name]
+            del under_way[id(command)]
+            if not under_way:
+                del self._under_way[name]
+            if name in self._afterwards:
+                self._let_through(name, oldest=next(iter(under_way.values()), self._begun + 1))
+
+    def _let_through(self, name: str, oldest: int) -> None:
+        """Run what waited only for posts before the oldest that is still under way."""
+        waiting = self._afterwards[name]
+        while waiting and waiting[0][0] < oldest:
+            waiting.popleft()[1]()
+        if not waiting and self._afterwards.get(name) is waiting:  # what ran may have begun another one
+            del self._afterwards[name]

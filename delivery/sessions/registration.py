@@ -1,0 +1,110 @@
+"""Registering a client: one live session for each name in the whole cluster, taking up what the last one left."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from psycopg import AsyncConnection
+
+from clients.models import Permission
+from clients.principal import Principal
+from clients.statements import statement as client_statement
+from delivery.protocol.errors import Code, WillowError
+from delivery.sessions.subscriptions import Wish
+from delivery.storage.connection import fetch_rows
+from delivery.storage.statements import statement
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    client_id: int
+    name: str
+    persistent: bool
+    defined_at: datetime
+    wishes: list[Wish]
+    held: Sequence[Any]
+    record: Sequence[Any]  # rows of client_record.sql
+
+
+async def register(
+    connection: AsyncConnection[Any],
+    *,
+    session_id: int,
+    principal: Principal,
+    name: str,
+    persistent: bool,
+    reads: Iterable[Wish],
+) -> Registration:
+    """Bind a session to a client. Everything happens in one transaction, guarded by a unique index.
+
+    `reads`: the subscriptions that the session has already.
+    """
+    async with connection.transaction():
+        definition = {"name": name, "persistent": persistent}
+        [client] = await fetch_rows(connection, client_statement("define_client"), definition)
+        _check_may_register(client, principal, name, persistent)
+        await _take_over(connection, client.id, session_id)
+        await _bind(connection, client.id, session_id)
+        for wish in reads:
+            await save_subscription(connection, client.id, wish)
+        subscriptions = await fetch_rows(connection, client_statement("load_subscriptions"), {"client": client.id})
+        held = await fetch_rows(connection, statement("held_messages"), {"holder": session_id})
+        record = await fetch_rows(connection, statement("client_record"), {"client": client.id})
+
+    def may_read(queue_name: str) -> bool:
+        """Its key may have had other grants when the client was here before."""
+        return principal.may(Permission.FETCH.value, queue_name)
+
+    wishes = [_wish(row) for row in subscriptions if may_read(row.name)]
+    held = [row for row in held if may_read(row.queue_name)]
+    return Registration(client.id, name, persistent, client.defined_at, wishes, held, record)
+
+
+def _check_may_register(client: Any, principal: Principal, name: str, persistent: bool) -> None:
+    if client.keyed and principal.client_id != client.id:
+        reason = f"The client {name} has keys of its own; connect with one of them to be it."
+        raise WillowError(Code.PERMISSION_DENIED, name, reason)
+    if client.persistent != persistent:
+        kind = "persistent" if client.persistent else "transient"
+        raise WillowError(Code.OBJECT_ALREADY_EXISTS, name, f"The client {name} is registered as {kind}.")
+
+
+async def _take_over(connection: AsyncConnection[Any], client_id: int, session_id: int) -> None:
+    """End the client's earlier session, unless it is live; what that held goes to the new one."""
+    parameters = {"client": client_id, "lapse": settings.WILLOW.node_lapse}
+    for earlier in await fetch_rows(connection, client_statement("client_session"), parameters):
+        if earlier.id == session_id:
+            continue
+        if earlier.alive:
+            reason = f"This client has a live session on the node {earlier.node}."
+            raise WillowError(Code.PERMISSION_DENIED, earlier.node, reason)
+        await connection.execute(statement("hand_claims_over"), {"from": earlier.id, "to": session_id})
+        await connection.execute(client_statement("end_sessions"), {"session": [earlier.id]})
+
+
+async def _bind(connection: AsyncConnection[Any], client_id: int, session_id: int) -> None:
+    bound = await connection.execute(client_statement("bind_session"), {"client": client_id, "session": session_id})
+    if not bound.rowcount:
+        raise WillowError(Code.UNAVAILABLE, "session", "This session has ended.")
+
+
+async def save_subscription(connection: AsyncConnection[Any], client_id: int, wish: Wish) -> None:
+    """Keep a subscription for when the client comes back."""
+    parameters = {
+        "client": client_id,
+        "label": wish.label,
+        "name": wish.name,
+        "tags": list(wish.tags),
+        "match": wish.match,
+        "in_flight": wish.in_flight,
+        "work_timeout": wish.work_timeout,
+        "sync": wish.sync,
+    }
+    await connection.execute(client_statement("save_subscription"), parameters)
+
+
+def _wish(row: Any) -> Wish:
+    label = None if row.label is None else int(row.label)
+    return Wish(label, row.name, tuple(row.tags), row.match, row.in_flight, row.work_timeout, row.sync)

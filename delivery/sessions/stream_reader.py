@@ -1,0 +1,315 @@
+"""Reading streams: every client at its own position, all of a node's clients from one read of the storage."""
+
+import asyncio
+import time
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from psycopg import AsyncConnection
+
+from delivery.protocol.errors import Code
+from delivery.protocol.frames import Error, Message
+from delivery.sessions.positions import Answer, PositionWrite, StartPosition
+from delivery.storage.lanes import Job, Lane
+from delivery.storage.statements import statement
+from queues.definitions import QueueRecord
+
+if TYPE_CHECKING:
+    from delivery.sessions.session import Session
+    from delivery.sessions.subscriptions import Wish
+
+CACHED_MESSAGES = 1024  # of the newest of each stream, for readers that keep up
+CACHED_BYTES = 8 * 1024 * 1024
+READ_AT_ONCE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMessage:
+    index: int
+    sequence: int
+    priority: int
+    body: bytes
+
+
+class StreamFeed:
+    """The messages of one stream, for all readers of this node."""
+
+    def __init__(self, queue_id: int, lane: Lane) -> None:
+        self.readers: set[StreamReader] = set()
+        self._queue_id = queue_id
+        self._lane = lane
+        self._cached: deque[StreamMessage] = deque()
+        self._cached_bytes = 0
+        self._asked: dict[int, list[Callable[[list[StreamMessage]], None]]] = {}  # by the index to read after
+
+    def wake(self) -> None:
+        for reader in list(self.readers):
+            reader.pump()
+
+    def messages_after(self, index: int, most: int, then: Callable[[list[StreamMessage]], None]) -> None:
+        """Find what follows an index. Readers at the same place share one read."""
+        if self._cached and self._cached[0].index <= index + 1 <= self._cached[-1].index:
+            first = bisect_right(self._cached, index, key=lambda message: message.index)
+            then([self._cached[place] for place in range(first, min(first + most, len(self._cached)))])
+            return
+        if index in self._asked:
+            self._asked[index].append(then)
+            return
+        self._asked[index] = [then]
+
+        async def read(connection: AsyncConnection[Any]) -> list[StreamMessage]:
+            parameters = {"queue_id": self._queue_id, "after": index, "limit": READ_AT_ONCE}
+            cursor = await connection.execute(statement("read_stream"), parameters, binary=True)
+            return [StreamMessage(*row) for row in await cursor.fetchall()]
+
+        self._lane.submit(Job(read, lambda messages: self._answer(index, messages), lambda _: self._answer(index, [])))
+
+    def _answer(self, index: int, messages: list[StreamMessage]) -> None:
+        self._cache(messages)
+        for then in self._asked.pop(index):
+            then(messages)
+
+    def _cache(self, messages: list[StreamMessage]) -> None:
+        """Keep what directly follows the newest known; a jump ahead starts the cache anew."""
+        for message in messages:
+            if self._cached and message.index <= self._cached[-1].index:
+                continue
+            if self._cached and message.index != self._cached[-1].index + 1:
+                self._cached.clear()
+                self._cached_bytes = 0
+            self._cached.append(message)
+            self._cached_bytes += len(message.body)
+            while len(self._cached) > CACHED_MESSAGES or self._cached_bytes > CACHED_BYTES:
+                self._cached_bytes -= len(self._cached.popleft().body)
+
+
+class Outstanding:
+    """A message that was sent to the client and is not acknowledged yet."""
+
+    __slots__ = ("attempt", "deadline", "message")
+
+    def __init__(self, message: StreamMessage, attempt: int, deadline: float) -> None:
+        self.message = message
+        self.attempt = attempt
+        self.deadline = deadline
+
+
+class Places:
+    """Room for messages that await their acknowledgement, shared by the readers of a subscription."""
+
+    def __init__(self, in_flight: int) -> None:
+        self.free = in_flight
+        self.readers: deque[StreamReader] = deque()
+
+    def fill(self) -> None:
+        """Room has become free: the reader that comes first now comes last the next time."""
+        self.readers.rotate(-1)
+        for reader in list(self.readers):
+            reader.pump()
+
+
+class StreamReader:
+    """One client's reader of one stream.
+
+    Everything up to `cursor` was sent or is gone; of that, what is in `unacked` still waits for its acknowledgement.
+    """
+
+    def __init__(
+        self,
+        session: "Session",
+        client_id: int,
+        queue: QueueRecord,
+        wish: "Wish",
+        *,
+        feed: StreamFeed,
+        places: Places,
+    ) -> None:
+        self.client_id = client_id
+        self.session_id = session.session_id
+        self.queue_id = queue.id
+        self.acked_index = 0
+        self.acked_above: set[int] = set()
+        self.cursor = 0
+        self.unacked: dict[int, None] = {}  # by index, in the order in which they were first sent
+        self.pending_write: PositionWrite | None = None
+        self.ended = False
+        self._session = session
+        self._queue = queue
+        self._wish = wish
+        self._feed = feed
+        self._places = places
+        self._sent_before = 0  # highest index that an earlier session of this client was sent
+        self._reading = True  # until the position is known
+        self._woken = False
+        self._outstanding: dict[int, Outstanding] = {}  # by index
+        self._index_of: dict[int, int] = {}  # by sequence: of two that had it one after the other, the later one's
+        self._again: deque[Outstanding] = deque()  # to be sent once more when there is a place
+
+    def start(self, position: StartPosition) -> None:
+        """Begin where the client was. What it has not acknowledged is sent again first."""
+        self.acked_index, self.acked_above = position.acked_index, set(position.acked_above)
+        self.cursor, self._sent_before = position.floor_index, position.delivered_index
+        if not self.ended:
+            self._reading = False
+            self._feed.readers.add(self)
+            self._places.readers.append(self)
+            self.pump()
+
+    @property
+    def floor_index(self) -> int:
+        """Everything up to here is acknowledged, or gone."""
+        return next(iter(self.unacked), self.cursor + 1) - 1
+
+    @property
+    def delivered_index(self) -> int:
+        return max(self.cursor, self._sent_before)
+
+    @property
+    def is_with_client(self) -> bool:
+        """Whether the client has messages that it has not acknowledged yet."""
+        return bool(self._outstanding)
+
+    @property
+    def _work_timeout(self) -> float:
+        return self._wish.work_timeout or self._queue.settings.heartbeat_timeout
+
+    def pump(self) -> None:
+        """Send what there is and fits."""
+        if self._reading:
+            self._woken = True
+            return
+        if self.ended or self._session.node.is_paused(self.queue_id):
+            return
+        while self._again and self._places.free > 0:
+            failed = self._again.popleft()
+            self._send(failed.message, failed.attempt + 1)
+        if self._places.free > 0:
+            self._reading, self._woken = True, False
+            self._feed.messages_after(self.cursor, self._places.free, self._read)
+
+    def _read(self, messages: list[StreamMessage]) -> None:
+        self._reading = False
+        if self.ended:
+            return
+        taken = messages[: max(self._places.free, 0)]
+        for message in taken:
+            self._tell_of_gap(self.cursor + 1, message.index - 1)
+            self.cursor = message.index
+            if message.index not in self.acked_above:
+                self.unacked[message.index] = None
+                self._send(message, 2 if message.index <= self._sent_before else 1)
+        if taken:
+            self._save()
+        if self._woken or taken:
+            self.pump()
+
+    def _send(self, message: StreamMessage, attempt: int) -> None:
+        deadline = time.monotonic() + self._work_timeout
+        self._places.free -= 1
+        self._outstanding[message.index] = Outstanding(message, attempt, deadline)
+        self._index_of[message.sequence] = message.index
+        self._session.send(
+            Message(
+                label=self._wish.label,
+                shard=self.queue_id,
+                sequence=message.sequence,
+                body=message.body,
+                finished=False,
+                queue=self._queue.name,
+                tags=self._queue.tags,
+                index=message.index,
+                attempt=attempt,
+                priority=message.priority,
+            )
+        )
+
+    def _tell_of_gap(self, first: int, last: int) -> None:
+        """Messages are gone. The client has missed those that it had not acknowledged before."""
+        if first > last:
+            return
+        for acked in (*sorted(index for index in self.acked_above if first <= index <= last), last + 1):
+            if first < acked:
+                self._tell_of_missed(first, acked - 1)
+            first = acked + 1
+
+    def _tell_of_missed(self, first: int, last: int) -> None:
+        reason = f"Messages {first} to {last} of the stream {self._queue.name} were removed before you read them."
+        self._session.send(Error(self._wish.label, Code.NO_OBJECT, f"{self.queue_id}/{first}-{last}", reason))
+
+    def acknowledge(self, sequence: int, index: int | None, answer: Answer, *, synchronous: bool) -> bool:
+        """The client has finished a message. False if it is not outstanding here."""
+        held = self._held(sequence, index)
+        if held is None:
+            return False
+        self._take_back(held)
+        acked = held.message.index
+        del self.unacked[acked]
+        self.acked_index = max(self.acked_index, acked)
+        self.acked_above.add(acked)
+        self._save(answer, synchronous=synchronous)
+        self._places.fill()
+        return True
+
+    def fail(self, sequence: int, index: int | None, delay: float | None) -> bool:
+        """The client wants a message again. False if it is not outstanding here."""
+        held = self._held(sequence, index)
+        if held is None:
+            return False
+        self._take_back(held)
+        if delay:
+            asyncio.get_running_loop().call_later(delay, self._send_again, held)
+        else:
+            self._again.append(held)
+        self._places.fill()
+        return True
+
+    def keep_alive(self, sequence: int, index: int | None) -> bool:
+        held = self._held(sequence, index)
+        if held is None:
+            return False
+        held.deadline = time.monotonic() + self._work_timeout
+        return True
+
+    def keep_all_alive(self) -> None:
+        deadline = time.monotonic() + self._work_timeout
+        for held in self._outstanding.values():
+            held.deadline = deadline
+
+    def send_overdue_again(self) -> None:
+        """The time of some messages ran out without an answer."""
+        now = time.monotonic()
+        for held in [held for held in self._outstanding.values() if held.deadline <= now]:
+            self._take_back(held)
+            self._send_again(held)
+
+    def _held(self, sequence: int, index: int | None) -> Outstanding | None:
+        held = self._outstanding.get(self._index_of.get(sequence, 0) if index is None else index)
+        return held if held is not None and held.message.sequence == sequence else None
+
+    def _take_back(self, held: Outstanding) -> None:
+        """It is not outstanding any more."""
+        message = held.message
+        self._places.free += 1
+        del self._outstanding[message.index]
+        if self._index_of[message.sequence] == message.index:
+            del self._index_of[message.sequence]
+
+    def _send_again(self, held: Outstanding) -> None:
+        self._again.append(held)
+        self.pump()
+
+    def _save(self, answer: Answer | None = None, *, synchronous: bool = False) -> None:
+        """Write the position down soon; several changes until then are one write."""
+        floor = self.floor_index
+        self.acked_above = {index for index in self.acked_above if index > floor}
+        if self.pending_write is None:
+            self.pending_write = PositionWrite(self)
+            self._session.node.streams.submit(self.pending_write)
+        self.pending_write.add(answer, synchronous)
+
+    def end(self) -> None:
+        self.ended = True
+        self._feed.readers.discard(self)

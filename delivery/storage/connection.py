@@ -1,0 +1,104 @@
+"""The broker's own connections to PostgreSQL: asynchronous, few, and planned for short statements."""
+
+from collections.abc import Mapping
+from typing import Any, LiteralString
+
+import psycopg
+from django.db import connections
+from psycopg import AsyncConnection
+from psycopg.rows import namedtuple_row
+
+from delivery.protocol.errors import Code, WillowError
+from delivery.storage.columns import register_columns
+from delivery.storage.prepared import StatementConnection
+
+# The message table is empty one minute and has a million rows the next, so its statistics are never to be trusted:
+# plans are made once, for any size, and always go by the indexes that the statements name.
+PLANNER = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",  # it would gather and sort a whole queue to find its first message
+    "jit": "off",
+}
+CONNECT_TIMEOUT = 5  # seconds
+STATEMENT_TIMEOUT = 30_000  # milliseconds
+CONNECTION_GONE = ("08", "57P")  # connection exceptions, and an operator's shutdown
+OUT_OF_RESOURCES = ("53", "57014")  # no room, no memory; a statement that took too long
+LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
+
+
+async def connect(
+    *, application: str, synchronous: bool = True, statement_timeout: int = STATEMENT_TIMEOUT
+) -> StatementConnection:
+    """A connection that commits each statement by itself, unless a transaction is opened on it."""
+    options = dict(PLANNER, statement_timeout=str(statement_timeout))
+    options["synchronous_commit"] = "on" if synchronous else "off"
+    connection = await StatementConnection.connect(
+        **_connection_parameters(),
+        autocommit=True,
+        prepare_threshold=0,
+        application_name=application,
+        connect_timeout=CONNECT_TIMEOUT,
+        options=" ".join(f"-c {name}={value}" for name, value in options.items()),
+    )
+    register_columns(connection)
+    return connection
+
+
+def _connection_parameters() -> dict[str, Any]:
+    database = connections["default"].settings_dict
+    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    parameters = {ours: database[theirs] for theirs, ours in names.items() if database[theirs]}
+    return parameters | database.get("OPTIONS", {})
+
+
+async def fetch_rows(connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any]) -> list[Any]:
+    """The rows of a statement, with its columns as attributes."""
+    async with connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
+        await cursor.execute(query, values)
+        return await cursor.fetchall()
+
+
+async def fetch_batch(connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any]) -> list[Any]:
+    """The same for a statement that runs all the time on a lane, with packed columns for its parameters."""
+    if isinstance(connection, StatementConnection):
+        return await connection.rows(query, values)
+    return await fetch_rows(connection, query, values)
+
+
+def without_values(error: psycopg.Error) -> str:
+    """What PostgreSQL has against a statement, for the log. Its details may quote the row, body included."""
+    return f"{error.diag.message_primary} ({error.sqlstate})" if error.diag.message_primary else str(error)
+
+
+def is_lost(error: psycopg.Error, connection: AsyncConnection[Any]) -> bool:
+    """Whether the connection is gone, as opposed to one statement that PostgreSQL refused."""
+    return connection.closed or connection.broken or (error.sqlstate or "08").startswith(CONNECTION_GONE)
+
+
+def is_out_of_resources(error: psycopg.Error) -> bool:
+    """Whether the storage is at its limits: no part of a batch would fare better."""
+    return (error.sqlstate or "").startswith(OUT_OF_RESOURCES)
+
+
+def is_worth_another_try(error: psycopg.Error) -> bool:
+    return error.sqlstate in LOST_A_RACE
+
+
+def unavailable() -> WillowError:
+    return WillowError(
+        Code.UNAVAILABLE,
+        "storage",
+        "The storage cannot be reached now, and nothing was stored. Please try again.",
+    )
+
+
+class InDoubt(WillowError):
+    """The connection broke between asking and hearing: nobody can know whether the commit went through."""
+
+
+def in_doubt() -> InDoubt:
+    reason = (
+        "The storage was lost while this was under way. It may have been done: a post with `dedupe` can be repeated."
+    )
+    return InDoubt(Code.UNAVAILABLE, "storage", reason)

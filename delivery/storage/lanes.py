@@ -1,0 +1,265 @@
+"""Coalesced work on one connection: what arrives while a round trip is under way forms the next batch.
+
+There is no timer: an idle lane sends a single request at once, a busy one sends hundreds in one statement.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+import psycopg
+from psycopg import AsyncConnection
+
+from delivery.protocol.errors import Code, WillowError
+from delivery.storage.connection import (
+    connect,
+    in_doubt,
+    is_lost,
+    is_out_of_resources,
+    is_worth_another_try,
+    unavailable,
+    without_values,
+)
+from delivery.storage.log_ids import command_ids
+from delivery.storage.meters import BatchMeter
+from delivery.storage.prepared import StatementConnection
+
+logger = logging.getLogger(__name__)
+
+RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+# Fewer requests than this wait for one turn of the event loop: what other sockets hold ready comes along.
+SMALL_BATCH = 16
+CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED = "connection lost", "no resources", "race lost", "refused"
+MISTAKE = "mistake"  # of ours
+FAILURES = (CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED, MISTAKE)
+
+
+class Request(Protocol):
+    """One client's wish. `synchronous`: its commit must have reached the disk before it is answered."""
+
+    @property
+    def synchronous(self) -> bool: ...
+
+    def fail(self, error: WillowError) -> None: ...
+
+
+# What it returns, if anything, tells those who asked; it is called when the next batch is on its way.
+RunBatch = Callable[[AsyncConnection[Any], list[Any]], Awaitable[Callable[[], None] | None]]
+
+
+class Lane:
+    """`runners` says, for each kind of request, what runs a batch of it, in the order in which kinds take turns."""
+
+    def __init__(self, name: str, runners: Mapping[type, RunBatch], *, batch_size: int) -> None:
+        self.name = name
+        self.connected = asyncio.Event()
+        self._runners = {**runners, Probe: _run_probes}
+        self.meters = {kind: BatchMeter() for kind in self._runners}
+        self.failures = Counter(dict.fromkeys(FAILURES, 0))  # batches that PostgreSQL did not take, by why
+        self.connections = 0  # that were opened, the first one included
+        self._batch_size = batch_size
+        self._waiting: deque[Request] = deque()
+        self._arrived = asyncio.Event()
+        self._untold: deque[Callable[[], None]] = deque()  # answers of batches that are done
+        self._synchronous = True
+
+    @property
+    def waiting(self) -> int:
+        """Requests that no batch has taken yet."""
+        return len(self._waiting)
+
+    def submit(self, request: Request) -> None:
+        if not self.connected.is_set():
+            request.fail(unavailable())
+            return
+        self._waiting.append(request)
+        self._arrived.set()
+
+    def tell(self) -> None:
+        """Give the answers that are still to be given, of batches that are done."""
+        while self._untold:
+            try:
+                self._untold.popleft()()
+            except Exception:  # it must not harm those who happen to tell
+                logger.exception("%s: answers could not be given", self.name)
+
+    def probe(self) -> None:
+        if self.connected.is_set() and not self._waiting:
+            self.submit(Probe())
+
+    async def run(self) -> None:
+        """Serve for ever, connecting again whenever the connection is lost."""
+        failures = 0
+        while True:
+            try:
+                connection = await connect(application=f"willow {self.name}")
+            except psycopg.Error as error:
+                logger.log(
+                    logging.DEBUG if failures else logging.WARNING,
+                    "%s: no database: %s",
+                    self.name,
+                    without_values(error),
+                )
+                await asyncio.sleep(RECONNECT_SECONDS[min(failures, len(RECONNECT_SECONDS) - 1)])
+                failures += 1
+                continue
+            failures = 0
+            try:
+                await self._serve(connection)
+            finally:
+                await connection.close()
+
+    async def _serve(self, connection: StatementConnection) -> None:
+        self.connected.set()
+        self.connections += 1
+        connection.stirred = self.probe  # perhaps it was a goodbye: the sooner that is known, the better
+        self._synchronous = True
+        try:
+            while not connection.closed:
+                await self._arrived.wait()
+                if len(self._waiting) < SMALL_BATCH:
+                    await asyncio.sleep(0)
+                for kind, batch in self._next_batches():
+                    await self._attempt(connection, self._runners[kind], batch)
+        finally:
+            self.connected.clear()
+            self._refuse_all()
+
+    def _next_batches(self) -> list[tuple[type, list[Request]]]:
+        waiting = self._waiting
+        by_kind: dict[type, list[Request]] = {kind: [] for kind in self._runners}
+        for _ in range(min(len(waiting), self._batch_size)):
+            request = waiting.popleft()
+            by_kind[type(request)].append(request)
+        if not waiting:
+            self._arrived.clear()
+        return [(kind, batch) for kind, batch in by_kind.items() if batch]
+
+    async def _attempt(self, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request]) -> None:
+        """Run a batch. If PostgreSQL refuses it, run its halves, so that a bad request fails alone."""
+        if connection.closed:
+            self._fail(batch, unavailable())
+            return
+        try:
+            began = time.perf_counter()
+            await self._set_durability(connection, any(request.synchronous for request in batch))
+            answers = await run(connection, batch)
+            self.meters[type(batch[0])].add(len(batch), time.perf_counter() - began)
+            if answers is not None:
+                self._untold.append(answers)
+                asyncio.get_running_loop().call_soon(self.tell)
+        except psycopg.Error as error:
+            await self._recover(error, connection, run, batch)
+        except Exception:
+            logger.exception("%s: a batch of %d failed", self.name, len(batch))
+            self.failures[MISTAKE] += 1
+            self._fail(
+                batch,
+                WillowError(Code.UNAVAILABLE, "broker", "The broker could not do this. Please try again."),
+            )
+
+    async def _recover(
+        self, error: psycopg.Error, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request]
+    ) -> None:
+        if is_lost(error, connection):
+            logger.warning("%s: lost the database: %s", self.name, without_values(error))
+            self.failures[CONNECTION_LOST] += 1
+            await connection.close()
+            self._fail(batch, in_doubt())
+        elif is_out_of_resources(error):
+            logger.error("%s: PostgreSQL is at its limits: %s", self.name, without_values(error))
+            self.failures[NO_RESOURCES] += 1
+            self._fail(batch, unavailable())
+        elif is_worth_another_try(error):
+            self.failures[RACE_LOST] += 1
+            await self._attempt(connection, run, batch)
+        elif len(batch) == 1:
+            about = command_ids(batch[0])
+            logger.error("%s: PostgreSQL refused a request: %s", self.name, without_values(error), extra=about)
+            self.failures[REFUSED] += 1
+            self._fail(batch, WillowError(Code.BAD_REQUEST, "command", "The storage refused this command."))
+        else:
+            middle = len(batch) // 2
+            await self._attempt(connection, run, batch[:middle])
+            await self._attempt(connection, run, batch[middle:])
+
+    async def _set_durability(self, connection: AsyncConnection[Any], synchronous: bool) -> None:
+        if synchronous != self._synchronous:
+            await connection.execute("SET synchronous_commit = on" if synchronous else "SET synchronous_commit = off")
+            self._synchronous = synchronous
+
+    def _refuse_all(self) -> None:
+        refused = list(self._waiting)
+        self._waiting.clear()
+        self._arrived.clear()
+        self._fail(refused, unavailable())
+
+    def _fail(self, batch: list[Request], error: WillowError) -> None:
+        for request in batch:
+            request.fail(error)
+
+
+class Probe:
+    """Asks for nothing: an idle lane finds out that its connection is gone before somebody needs it."""
+
+    synchronous = True
+
+    def fail(self, error: WillowError) -> None: ...
+
+
+async def _run_probes(connection: AsyncConnection[Any], probes: list[Probe]) -> None:
+    await connection.execute("SELECT 1")
+
+
+class Job:
+    """A single piece of work on a lane's connection, for what happens too seldom to be batched.
+
+    What it writes is flushed: a node remembers queues and sessions by their numbers, and a number that a crash of
+    the storage took back would be given out again.
+    """
+
+    synchronous = True
+
+    def __init__(
+        self,
+        work: Callable[[AsyncConnection[Any]], Awaitable[Any]],
+        done: Callable[[Any], None],
+        failed: Callable[[WillowError], None],
+    ) -> None:
+        self.work = work
+        self.done = done
+        self.fail = failed
+
+
+async def run_jobs(connection: AsyncConnection[Any], jobs: list[Job]) -> None:
+    for job in jobs:
+        try:
+            result = await job.work(connection)
+        except WillowError as error:
+            job.fail(error)
+        else:
+            job.done(result)
+
+
+def desk_lane(name: str) -> Lane:
+    """A lane for jobs, one after the other."""
+    return Lane(name, {Job: run_jobs}, batch_size=1)
+
+
+async def on_desk(desk: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> Any:
+    """Run a job on a desk and wait for what comes of it."""
+    result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def done(value: Any) -> None:
+        if not result.done():
+            result.set_result(value)
+
+    def failed(error: WillowError) -> None:
+        if not result.done():
+            result.set_exception(error)
+
+    desk.submit(Job(work, done, failed))
+    return await result

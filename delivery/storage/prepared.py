@@ -1,0 +1,171 @@
+"""A connection for statements that run over and over: prepared once, sent and awaited with as little as possible.
+
+psycopg's cursors look at every statement anew (its text, the types of its parameters, its place in a cache), and its
+waiting gives the socket to the event loop and takes it back each time. With short statements that costs more than all
+else about them, so this connection keeps what it has prepared and leaves its socket with the loop.
+"""
+
+import asyncio
+import re
+from collections import namedtuple
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection, errors, generators
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
+from psycopg.pq.abc import PGresult
+from psycopg.waiting import Ready, Wait
+
+from delivery.storage.columns import Column
+
+Result = TypeVar("Result")
+Steps = Generator[Any, Any, Result]  # psycopg's way to say what the socket is waited for
+
+_PARAMETER = re.compile(r"%\((\w+)\)[sb]")
+LOOK_SECONDS = 0.1  # psycopg's own default
+CANCEL_SECONDS = 5.0  # likewise
+
+
+class Prepared:
+    """A statement that the server knows by name. `parameters` are in the order of its numbers."""
+
+    def __init__(self, name: bytes, parameters: Sequence[str]) -> None:
+        self.name = name
+        self.parameters = parameters
+        self.make_row: Callable[[Sequence[Any]], Any] | None = None  # known once there was a result
+
+
+class StatementConnection(AsyncConnection[Any]):
+    """Its `rows` must not be called while another statement is under way: each lane has a connection of its own."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._known: dict[str, Prepared] = {}
+        self._transformer = Transformer(self)
+        self._readable: asyncio.Future[None] | None = None
+        self._watched: int | None = None  # the socket, while the loop keeps it
+        self.stirred: Callable[[], None] | None = None  # told when something comes that nobody asked for
+
+    async def rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
+        """The rows of a statement, with its columns as attributes."""
+        prepared = self._known.get(query) or await self._prepare(query)
+        given = [values[name] for name in prepared.parameters]
+        formats = [Format.BINARY if isinstance(value, Column) else Format.TEXT for value in given]
+        self.pgconn.send_query_prepared(prepared.name, list(map(self._dumped, given)), formats, Format.BINARY)
+        result = await self._result(ExecStatus.TUPLES_OK)
+        if prepared.make_row is None:
+            prepared.make_row = _row_maker(result)
+        self._transformer.set_pgresult(result, set_loaders=True, format=Format.BINARY)
+        return self._transformer.load_rows(0, result.ntuples, prepared.make_row)
+
+    def _dumped(self, value: Any) -> Any:
+        if isinstance(value, Column):
+            return value.packed
+        return None if value is None else self._transformer.get_dumper(value, PyFormat.TEXT).dump(value)
+
+    async def _prepare(self, query: str) -> Prepared:
+        names = list(dict.fromkeys(_PARAMETER.findall(query)))
+        numbered = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", query).replace("%%", "%")
+        prepared = Prepared(f"willow_{len(self._known)}".encode(), names)
+        self.pgconn.send_prepare(prepared.name, numbered.encode())
+        await self._result(ExecStatus.COMMAND_OK)
+        self._known[query] = prepared
+        return prepared
+
+    async def _result(self, wanted: ExecStatus) -> PGresult:
+        results = await self.wait(generators.execute(self.pgconn))
+        if results[-1].status != wanted:
+            raise errors.error_from_result(results[-1])
+        return results[-1]
+
+    # waiting
+
+    async def wait(
+        self,
+        gen: Steps[Result],
+        interval: float = LOOK_SECONDS,
+        timeout: float | None = None,  # noqa: ASYNC109 -- psycopg's signature
+    ) -> Result:
+        """As psycopg does it, but while only an answer is waited for, the loop keeps the socket."""
+        try:
+            wanted = next(gen)
+            while wanted == Wait.R and timeout is None:
+                await self._until_readable()
+                wanted = gen.send(Ready.R)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        except asyncio.CancelledError:
+            await self._call_off(gen)
+            raise
+        finally:
+            if self.pgconn.status == ConnStatus.BAD:  # libpq has closed the socket, and its number may be used again
+                self._unwatch()
+        self._unwatch()
+        return await super().wait(_continued(gen, wanted), interval, timeout)
+
+    async def _call_off(self, gen: Steps[Any]) -> None:
+        """End a statement that nobody waits for any more, as psycopg does, so that the next one can be sent."""
+        self._unwatch()
+        if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+            return
+        try:
+            await self.cancel_safe(timeout=CANCEL_SECONDS)
+            await super().wait(_continued(gen, Wait.R), timeout=CANCEL_SECONDS)
+        except errors.QueryCanceled:
+            pass
+        except errors.Error:  # who knows in what state it is
+            self.pgconn.finish()
+
+    async def _until_readable(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._watched is None:
+            self._watched = self.pgconn.socket
+            loop.add_reader(self._watched, self._became_readable)
+        self._readable = loop.create_future()
+        # uvloop stops watching a socket that was reset, and says so to nobody.
+        timer = loop.call_later(LOOK_SECONDS, self._look_anyway)
+        try:
+            await self._readable
+        finally:
+            timer.cancel()
+            self._readable = None
+
+    def _became_readable(self) -> None:
+        if self._readable is None:  # nobody asked: the server said goodbye, or has a notice for us
+            self._unwatch()
+            if self.stirred is not None:
+                self.stirred()
+        elif not self._readable.done():
+            self._readable.set_result(None)
+
+    def _look_anyway(self) -> None:
+        self._unwatch()
+        self._became_readable()
+
+    def _unwatch(self) -> None:
+        if self._watched is not None:
+            asyncio.get_running_loop().remove_reader(self._watched)
+            self._watched = None
+
+    async def close(self) -> None:
+        self._unwatch()
+        await super().close()
+
+
+def _continued(gen: Steps[Result], wanted: Any) -> Steps[Result]:
+    """Steps of which the first has been taken, for somebody who begins with `next`."""
+    try:
+        while True:
+            wanted = gen.send((yield wanted))
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+def _row_maker(result: PGresult) -> Callable[[Sequence[Any]], Any]:
+    names = [(result.fname(position) or b"").decode() for position in range(result.nfields)]
+    row: Any = namedtuple("Row", names)  # type: ignore[misc]  # its fields are known only now
+    make: Callable[[Sequence[Any]], Any] = row._make
+    return make

@@ -1,0 +1,51 @@
+"""Delayed messages of this node come due on time; the reaper sees to those whose node is gone."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from delivery.protocol.errors import WillowError
+from delivery.storage.lanes import Job, Lane
+from delivery.storage.statements import statement
+
+MOST_AT_ONCE = 1000
+
+
+class Delays:
+    """One timer per queue, set to the earliest delay that this node knows of."""
+
+    def __init__(self, desk: Lane, became_ready: Callable[[int], None]) -> None:
+        self._desk = desk
+        self._became_ready = became_ready
+        self._timers: dict[int, asyncio.TimerHandle] = {}
+
+    def expect(self, queue_id: int, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        timer = self._timers.get(queue_id)
+        if timer is not None:
+            if timer.when() <= loop.time() + seconds:
+                return
+            timer.cancel()
+        self._timers[queue_id] = loop.call_later(seconds, self._come_due, queue_id)
+
+    def _come_due(self, queue_id: int) -> None:
+        del self._timers[queue_id]
+
+        async def work(connection: AsyncConnection[Any]) -> float | None:
+            parameters = {"queue_id": [queue_id], "now": None, "limit": MOST_AT_ONCE}
+            await connection.execute(statement("come_due"), parameters)
+            row = await (await connection.execute(statement("next_due"), {"queue_id": queue_id})).fetchone()
+            return row[0] if row else None
+
+        def done(next_seconds: float | None) -> None:
+            self._became_ready(queue_id)  # perhaps the reaper was quicker; then its hint may be lost
+            if next_seconds is not None:
+                self.expect(queue_id, max(0.0, next_seconds))
+
+        self._desk.submit(Job(work, done, _leave_it_to_the_reaper))
+
+
+def _leave_it_to_the_reaper(error: WillowError) -> None:
+    """The storage is gone for now; when it is back, the reaper finds what came due meanwhile."""

@@ -1,0 +1,99 @@
+"""Every statement on the message table goes by the index that its own comment names, whatever the statistics say."""
+
+import re
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import connection
+
+from delivery.storage.connection import PLANNER
+
+SQL_FOLDERS = ("delivery/sql", "clients/sql", "queues/sql")
+PROJECT = Path(__file__).parents[3]
+STATEMENTS = sorted(path for folder in SQL_FOLDERS for path in (PROJECT / folder).rglob("*.sql"))
+PRIMARY_KEY = "delivery_message_pkey"
+
+FILL = """
+    INSERT INTO delivery_message (queue_id, sequence, index, priority, state, body, holder, lease_until)
+    SELECT 1, n, n, 0, CASE WHEN n % {every} = 0 THEN 2 ELSE 0 END, 'x',
+           CASE WHEN n % {every} = 0 THEN n END, CASE WHEN n % {every} = 0 THEN now() END
+    FROM generate_series(1, 20000) AS n
+"""
+EMPTY = "DELETE FROM delivery_message"
+LEARN = "ANALYZE delivery_message"
+BELIEVE_IN_A_MILLION = "UPDATE pg_class SET reltuples = 1000000 WHERE relname = 'delivery_message'"
+# What the planner may believe of the message table: nothing, that it is full, that it is empty where it is not.
+HISTORIES = {
+    "never-analyzed": [],
+    "waiting": [FILL.format(every=1000), LEARN],
+    "all-claimed": [FILL.format(every=1), LEARN],
+    "filled-again-after-analyze": [LEARN, FILL.format(every=2)],
+    "a-million": [FILL.format(every=2), LEARN, BELIEVE_IN_A_MILLION],
+    "emptied": [FILL.format(every=2), EMPTY, LEARN],
+}
+
+
+def comment_and_query(path: Path) -> tuple[str, str]:
+    lines = path.read_text().splitlines()
+    comment = " ".join(line.removeprefix("--").strip() for line in lines if line.startswith("--"))
+    return comment, "\n".join(line for line in lines if not line.lstrip().startswith("--"))
+
+
+def with_numbered_parameters(query: str) -> str:
+    names: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return f"${names.setdefault(match[1], len(names) + 1)}"
+
+    return re.sub(r"%\((\w+)\)[sb]", number, query).replace("%%", "%")
+
+
+def plan_of(query: str) -> str:
+    """The plan that PostgreSQL makes for any parameters."""
+    with connection.cursor() as cursor, connection.connection.cursor(row_factory=psycopg.rows.tuple_row) as raw:
+        for name, value in PLANNER.items():
+            cursor.execute(f"SET LOCAL {name} = {value}")
+        raw.execute(f"EXPLAIN (GENERIC_PLAN, COSTS OFF) {with_numbered_parameters(query)}")
+        return "\n".join(line for (line,) in raw.fetchall())
+
+
+def fault_in_the_plan_of(path: Path) -> str | None:
+    comment, query = comment_and_query(path)
+    plan = plan_of(query)
+    lines = plan.splitlines()
+    for number, line in enumerate(lines):
+        if "Scan" in line and re.search(r" on delivery_message\b", line):
+            scan = re.search(r"Index (?:Only )?Scan (?:Backward )?using (\w+)", line)
+            below = "".join(lines[number + 1 : number + 2])
+            fault = fault_in(scan[1], below, comment) if scan else "reads the whole table"
+            if fault:
+                return f"{fault}:\n{plan}"
+    return None
+
+
+def fault_in(index: str, condition: str, comment: str) -> str | None:
+    """An index that the comment names must also be entered where its conditions say, not walked from end to end."""
+    if index not in comment and not (index == PRIMARY_KEY and "message's primary key" in comment):
+        return f"the comment does not name {index}"
+    if "Index Cond" not in condition and "as a whole" not in comment:
+        return f"walks over all of {index}"
+    if index == PRIMARY_KEY and "sequence" not in condition and "once for each" not in comment:
+        return f"walks over a whole queue by {index}"
+    return None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
+def test_statements_run_on_the_indexes_that_they_name(history: list[str]) -> None:
+    with connection.cursor() as cursor:
+        for step in history:
+            cursor.execute(step)
+    faults = {path.stem: fault for path in STATEMENTS if (fault := fault_in_the_plan_of(path)) is not None}
+    assert not faults, "\n".join(f"{name}: {fault}" for name, fault in faults.items())
+
+
+@pytest.mark.parametrize("path", STATEMENTS, ids=lambda path: path.stem)
+def test_statement_says_what_it_does_under_its_own_name(path: Path) -> None:
+    comment, _ = comment_and_query(path)
+    assert comment.startswith(f"{path.stem}: ")

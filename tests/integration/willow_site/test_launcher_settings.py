@@ -1,0 +1,79 @@
+"""A wrong setting stops every way of starting with its one sentence."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.launched_willow import run_willow
+from willow_site.configuration import PROJECT_FOLDER
+from willow_site.launcher.foreground import without_settings
+
+WRONG = [
+    ("WILLOW_PORT", "eighty", 'WILLOW_PORT is "eighty", but it must be a whole number from 1 to 65535.'),
+    ("WILLOW_ANONYMOUS", "some", 'WILLOW_ANONYMOUS is "some", but it must be loopback, all or none.'),
+    ("WILLOW_NODE_LAPSE", "1", 'WILLOW_NODE_LAPSE is "1", but it must be more than WILLOW_NODE_HEARTBEAT.'),
+    ("WILLOW_PROT", "1", "WILLOW_PROT is not a setting of Willow; the closest one is WILLOW_PORT."),
+    (
+        "DATABASE_URL",
+        "mysql://host/name",
+        "DATABASE_URL is set to a value that is not shown, "
+        "but it must be a URL such as postgresql://user:password@host:5432/willow.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "sentence"), WRONG)
+def test_up_says_it(home: Path, variable: str, value: str, sentence: str) -> None:
+    answer = run_willow("up", "--home", str(home), **{variable: value})
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, "", f"{sentence}\n")
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("command", ["status", "doctor", "manage"])
+def test_the_other_commands_say_it_too(home: Path, command: str) -> None:
+    variable, value, sentence = WRONG[0]
+    answer = run_willow(command, "--home", str(home), **{variable: value})
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, "", f"{sentence}\n")
+
+
+@pytest.mark.parametrize("command", ["check", "serve", "reaper"])
+def test_django_says_it(command: str) -> None:
+    variable, value, sentence = WRONG[0]
+    environ = {
+        **without_settings(os.environ),
+        "DATABASE_URL": "postgresql://127.0.0.1/none",
+        "SECRET_KEY": "k" * 40,
+        variable: value,
+    }
+    answer = subprocess.run(
+        [sys.executable, "manage.py", command],
+        cwd=PROJECT_FOLDER,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, "", f"{sentence}\n")
+
+
+def test_an_option_is_checked_like_its_variable(home: Path) -> None:
+    answer = run_willow("up", "--home", str(home), "--port", "0")
+    assert answer.stderr == 'WILLOW_PORT is "0", but it must be a whole number from 1 to 65535.\n'
+
+
+def test_an_unknown_command_lists_the_known_ones() -> None:
+    answer = run_willow("upp")
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("Willow has no command upp. These are its commands:\n  ./willow up ")
+
+
+@pytest.mark.parametrize("command", ["up", "doctor"])
+def test_an_unreachable_database_is_named(home: Path, port: int, command: str) -> None:
+    nothing_there = f"postgresql://willow@127.0.0.1:{port}/willow"
+    answer = run_willow(command, "--home", str(home), DATABASE_URL=nothing_there)
+    assert answer.returncode == 1
+    assert "The database cannot be reached: " in answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stderr

@@ -1,0 +1,92 @@
+"""Waiters: who tries when, and when nobody may."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from delivery.engine.backlog import Stock
+from delivery.engine.waiters import Attempt, Demand, Waiters
+from delivery.protocol.errors import WillowError
+from queues.definitions import QueueRecord, QueueSettings
+
+SETTINGS = QueueSettings(
+    kind="work", retry_limit=3, heartbeat_timeout=300, retry_delay=0, retry_backoff=1, retry_delay_max=0
+)
+QUEUE = QueueRecord(
+    id=1, name="orders", tags=(), settings=SETTINGS, paused=False, defined_at=datetime(2026, 1, 1, tzinfo=UTC)
+)
+
+
+class Reader:
+    session_id = 1
+    client_name = None
+
+    def __init__(self) -> None:
+        self.taken: list[Any] = []
+        self.when_taken: Callable[[Demand], None] = lambda demand: None
+
+    def take(self, demand: Demand, messages: Sequence[Any]) -> None:
+        self.taken += messages
+        self.when_taken(demand)
+
+    def went_empty(self, demand: Demand) -> None: ...
+
+    def demand_failed(self, demand: Demand, error: WillowError) -> None: ...
+
+
+@pytest.fixture
+def attempts() -> list[Attempt]:
+    """Those that were made."""
+    return []
+
+
+@pytest.fixture
+def waiters(attempts: list[Attempt]) -> Waiters:
+    return Waiters(attempts.append, Stock(), in_doubt=lambda session_id: None)
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return Reader()
+
+
+@pytest.fixture
+def subscription(waiters: Waiters, reader: Reader) -> Demand:
+    """Its first attempt is under way."""
+    demand = Demand(reader, None, [QUEUE], places=3, waits=True, standing=True)
+    waiters.add(demand)
+    return demand
+
+
+def test_what_comes_during_an_attempt_leads_to_another(
+    waiters: Waiters, subscription: Demand, attempts: list[Attempt]
+) -> None:
+    waiters.wake(QUEUE.id, 1)
+    attempts[0].settle(["m"])
+    assert [attempt.demand for attempt in attempts] == [subscription] * 2
+
+
+def test_a_node_that_stops_makes_no_further_attempt(
+    waiters: Waiters, subscription: Demand, attempts: list[Attempt]
+) -> None:
+    waiters.wake(QUEUE.id, 1)
+    waiters.paused = True
+    attempts[0].settle(["m"])
+    assert len(attempts) == 1
+    assert not subscription.attempting
+
+
+def test_a_place_that_comes_free_with_what_is_taken_leads_to_one_attempt(
+    waiters: Waiters, subscription: Demand, reader: Reader, attempts: list[Attempt]
+) -> None:
+    """Two at a time would each fill all the places."""
+
+    def place_is_free(demand: Demand) -> None:
+        demand.places += 1
+        waiters.refill(demand)
+
+    reader.when_taken = place_is_free
+    attempts[0].settle(["m"], more_may_wait=True)
+    assert len(attempts) == 2
