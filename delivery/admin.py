@@ -22,7 +22,7 @@ from clients.admin import ClientAdmin
 from clients.models import Client
 from delivery.figures.client_records import subscribed_to
 from delivery.inspection.browsing import journal_page
-from delivery.moves.models import FreeSequences, PendingNotice
+from delivery.moves.models import PendingNotice
 from delivery.operating.audit import staff
 from delivery.operating.queues import queue_change, queue_create, queue_delete, queue_pause, queue_resume
 from delivery.reaper.models import DutyRun
@@ -105,12 +105,6 @@ class ClientWithPositionsAdmin(ClientAdmin):
 class DutyRunAdmin(ReadOnlyAdmin):
     list_display = ["duty", "ran_at", "seconds", "handled", "handled_total", "error"]
     ordering = ["duty"]
-
-
-@admin.register(FreeSequences)
-class FreeSequencesAdmin(ReadOnlyAdmin):
-    list_display = ["id", "queue_id", "sequences"]
-    show_full_result_count = False
 
 
 @admin.register(PendingNotice)

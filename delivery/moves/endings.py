@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from psycopg import AsyncConnection
 
 from delivery.moves.dead_letters import Buried, bury
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
 from delivery.moves.notices import Notices
@@ -147,8 +148,10 @@ class Endings:
         notices: Notices,
         became_ready: Callable[[int, float], None],
         moves: Moves,
+        free_ids: FreeIds | None = None,
     ) -> None:
         self._moves = moves
+        self._free_ids = free_ids or FreeIds()
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
@@ -159,6 +162,7 @@ class Endings:
             connection, requests, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
         )
         self._moves.finished += len(rows)
+        self._free_ids.give(rows)
         for row in rows:
             self._notices.tell(row, "finish", requests[row.place - 1].reply)
         await self._answer(connection, requests, {row.place for row in rows})
@@ -184,6 +188,7 @@ class Endings:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
         self._moves.retried += sum(not row.exhausted for row in failures.rows)
         self._moves.dead += len(failures.buried)
+        self._free_ids.give(one.row for one in failures.buried)
         for row in failures.rows:
             if not row.exhausted:
                 self._notices.tell(row, "retry")

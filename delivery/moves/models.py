@@ -95,15 +95,16 @@ class Message(models.Model):
         return f"{self.queue_id}/{self.sequence} (index {self.index})"
 
 
-class FreeSequences(models.Model):
-    """IDs of one queue that ended together and may be used again: one row per batch, not per message."""
+class EndedCount(models.Model):
+    """How many messages of a queue have ended, as each node counts them: `newest_index` less these live.
 
-    id = models.BigAutoField(primary_key=True)
+    A row for each node, so that nodes which end messages of one queue do not wait for each other.
+    """
+
+    pk = models.CompositePrimaryKey("queue_id", "node_id")
     queue_id = models.BigIntegerField()
-    sequences = ArrayField(models.BigIntegerField())
-
-    class Meta:
-        indexes = [models.Index(fields=["queue_id", "id"], name="free_sequences_of_queue")]
+    node_id = models.BigIntegerField(help_text="The node that ended them; 0: reaper, operators, former nodes.")
+    messages = models.BigIntegerField()
 
 
 class DedupeValue(models.Model):

@@ -18,7 +18,7 @@ from delivery.operating.messages import act_on_filter, drop_batch
 from delivery.operating.tally import BATCH, MOST_MESSAGES, Budget, Tally
 from delivery.storage.on_django import operate
 from queues import services as definitions
-from queues.models import Queue
+from queues.models import Queue, QueueCounter
 
 UNHELD = frozenset(State) - {State.CLAIMED}
 FORCED_BATCHES = 20  # in the transaction that deletes a queue: what consumers hold, and what came in meanwhile
@@ -77,7 +77,7 @@ def _delete(queue: Queue, *, forced: bool) -> int:
     """Returns how many messages had to be dropped for it."""
     told = Announcements()
     with transaction.atomic():
-        Queue.objects.select_for_update().filter(pk=queue.pk).first()  # nothing arrives until the commit
+        QueueCounter.objects.select_for_update().filter(pk=queue.pk).first()  # nothing arrives until the commit
         dropped = _drop_held(queue, told) if forced else 0
         services.queue_delete(queue=queue)
         told.queues_changed(queue.pk)

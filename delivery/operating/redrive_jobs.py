@@ -29,7 +29,7 @@ from delivery.storage.on_django import operate
 from delivery.storage.statements import statement
 from queues.definitions import DEAD_SUFFIX, QueueRecord, record_of
 from queues.definitions import statement as queue_statement
-from queues.models import Kind, Queue
+from queues.models import Kind, Queue, QueueCounter
 
 UNDO_SECONDS = 3600.0
 LONGEST_UNDO_SECONDS = 7 * 86_400.0
@@ -130,7 +130,8 @@ def _bounded(chosen: Choice) -> Choice:
         check_are_dead_letter_queues({one.queue_id for one in ids})
         return ids
     check_are_dead_letter_queues(chosen.queue_ids)
-    newest = dict(Queue.objects.filter(pk__in=chosen.queue_ids).order_by("id").values_list("id", "newest_index"))
+    counters = QueueCounter.objects.filter(pk__in=chosen.queue_ids).order_by("pk")
+    newest = dict(counters.values_list("pk", "newest_index"))
     return replace(with_sequence_found(chosen), bounds=newest)
 
 

@@ -18,7 +18,7 @@ WITH ending AS (
               m.poster, m.poster_node, m.label, m.notify, m.holder,
               %(outcome)s AS outcome, NULL AS reason, NULL AS error, octet_length(m.body) AS size,
               CASE WHEN q.keep_bodies THEN m.body END AS kept_body
-), :JOURNALLED, :FREED, noticed AS (
+), :JOURNALLED, :COUNTED, noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, reply, notify)
     SELECT poster, :STAGE_FINISH, label, queue_id,
            CASE WHEN notify & (:NAMED_SEVERAL | :REQUEST) > 0 THEN queue_name END, sequence, index, reply, notify

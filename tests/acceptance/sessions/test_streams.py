@@ -432,7 +432,8 @@ def counted_writes(broker: Cluster, shard: int) -> Iterator[None]:
     for table, column in (
         ("queues_queue", "id"),
         ("delivery_message", "queue_id"),
-        ("delivery_freesequences", "queue_id"),
+        ("delivery_endedcount", "queue_id"),
+        ("queues_counter", "queue_id"),
         ("delivery_pendingnotice", "queue_id"),
     ):
         broker.query(
