@@ -111,8 +111,15 @@ async def finish(
     node_id: int | None,
     node_name: str,
 ) -> list[Finished]:
-    columns = finish_columns(claims) | {"outcome": outcome.value, "node": node_id, "node_name": node_name}
-    return await fetch_batch(connection, statement("finish"), columns, Finished)
+    common = {"outcome": outcome.value, "node": node_id, "node_name": node_name}
+    if len(claims) == 1:
+        return await fetch_batch(connection, statement("finish_one"), _finish_values(claims[0]) | common, Finished)
+    return await fetch_batch(connection, statement("finish"), finish_columns(claims) | common, Finished)
+
+
+def _finish_values(claim: FinishRequest) -> dict[str, Any]:
+    """For finish_one.sql, what `finish_columns` is for finish.sql."""
+    return {name: getattr(claim, name) for name in ("queue_id", "sequence", "index", "holder", "client", "reply")}
 
 
 def finish_columns(claims: Sequence[FinishRequest]) -> dict[str, Column]:

@@ -104,6 +104,11 @@ class Trial:
 
 
 async def run_claim(stage: Stage) -> None:
+    demands = [QueueDemand(queue.id, 1, LOWEST_RANK, 0) for queue in (stage.queue, stage.other)]
+    await claim(stage.connection, demands, [Wish(), Wish()], node_id=NODE)
+
+
+async def run_claim_from_one(stage: Stage) -> None:
     await claim(stage.connection, [QueueDemand(stage.queue.id, 1, LOWEST_RANK, 0)], [Wish()], node_id=NODE)
 
 
@@ -127,8 +132,9 @@ def ending(kind: type, stage: Stage, **values: Any) -> Any:
     return kind(**numbers, **values, answer=lambda error: None)
 
 
-async def run_finish(stage: Stage) -> None:
-    requests = [ending(FinishRequest, stage)]
+async def run_finish(stage: Stage, claims: int) -> None:
+    """With two of them a batch; the second is of a message that is not there."""
+    requests = [ending(FinishRequest, stage), ending(FinishRequest, replace(stage, queue=stage.other))][:claims]
     await finish(stage.connection, requests, outcome=Outcome.FINISHED, node_id=NODE, node_name="n")
 
 
@@ -165,10 +171,12 @@ TRIALS: dict[str, Sequence[Trial]] = {
     "replace": [Trial(partial(run_replace, delay=delay), settings=UPDATABLE) for delay in (None, SECONDS)],
     "come_due": [Trial(lambda stage: come_due(stage.connection, limit=10))],
     "claim": [Trial(run_claim)],
+    "claim_from_one": [Trial(run_claim_from_one)],
     "claim_across": [Trial(run_claim_across)],
     "assign": [Trial(run_assign)],
     "pop": [Trial(run_pop)],
-    "finish": [Trial(run_finish)],
+    "finish": [Trial(partial(run_finish, claims=2))],
+    "finish_one": [Trial(partial(run_finish, claims=1))],
     "retry": [Trial(partial(run_fail, delay=delay)) for delay in (0.0, SECONDS)],
     "bury": [Trial(partial(run_fail, delay=0.0), settings=EXHAUSTED), Trial(run_expiry, expired=True)],
     "drop_oldest": [
@@ -213,7 +221,7 @@ async def prepare(connection: StatementConnection, trial: Trial, state: State) -
     settings = {"kind": kind, "retry_limit": None} | dict(trial.settings)
     queue, other = await define(connection, "q", **settings), await define(connection, "other")
     await connection.execute(
-        "UPDATE queues_queue SET newest_index = 10, next_sequence = 11 WHERE id = %s",
+        "UPDATE queues_counter SET newest_index = 10, next_sequence = 11 WHERE queue_id = %s",
         [queue.id],
     )
     values = {"queue_id": queue.id, "state": state.value, "key": KEY, "expired": trial.expired}
@@ -248,14 +256,20 @@ class Taker:
     work_timeout: float | None = None
 
 
-async def test_a_post_leads_where_the_table_says(connection: StatementConnection) -> None:
+@pytest.mark.parametrize(("statement", "messages"), [("post_one", 1), ("post", 2)])
+async def test_a_post_leads_where_the_table_says(
+    connection: StatementConnection, statement: str, messages: int
+) -> None:
     async def end_of_post(kind: Kind, *, delay: float | None = None, taken: bool = False) -> State:
         async with connection.transaction(force_rollback=True):
             queue = await define(connection, "q", kind=kind.value)
-            [copy] = PostRequest(NobodyPosts(), Post(queues=("q",), message=b"m", delay=delay), [queue]).copies
-            takers: dict[Copy, Taker] = {copy: Taker(index_before=0)} if taken else {}
-            await insert_copies(connection, [copy], NODE, takers)
-            rows = await connection.execute("SELECT state FROM delivery_message WHERE queue_id = %s", [queue.id])
+            command = Post(queues=("q",), message=b"m", delay=delay)
+            copies = [PostRequest(NobodyPosts(), command, [queue]).copies[0] for _ in range(messages)]
+            takers: dict[Copy, Taker] = {copy: Taker(index_before=0) for copy in copies} if taken else {}
+            await insert_copies(connection, copies, NODE, takers)
+            rows = await connection.execute(
+                "SELECT DISTINCT state FROM delivery_message WHERE queue_id = %s", [queue.id]
+            )
             [(state,)] = await rows.fetchall()
             return State(state)
 
@@ -265,7 +279,7 @@ async def test_a_post_leads_where_the_table_says(connection: StatementConnection
         await end_of_post(Kind.WORK, taken=True),
         await end_of_post(Kind.STREAM),
     }
-    [move] = [move for move in MOVES if move.statement == "post"]
+    [move] = [move for move in MOVES if move.statement == statement]
     assert ends == move.leads_to
 
 
