@@ -1,6 +1,6 @@
 """The line of workers: who joins it, who leaves it, and which requests go to whom.
 
-All of it runs on the turns lane, like every change of a message's state. Workers on this node are sent their requests
+All of it runs on the lane *turns*, like finishes and claims. Workers on this node are sent their requests
 at once. To workers of other nodes the assignment itself is the message: it is committed with their session as the
 holder, and their node looks for it when a hint or its poll says so.
 """
@@ -135,7 +135,7 @@ class Assignment:
         self._wanted: set[int] = set()  # services that an assignment is submitted for
 
     def runners(self) -> Mapping[type, RunBatch]:
-        """In the order of their turns: first who goes, then who comes, then who gets what."""
+        """In the order in which they run: first who goes, then who comes, then who gets what."""
         return {
             LeaveRequest: self._run_leaves,
             JoinRequest: self._run_joins,
@@ -143,13 +143,16 @@ class Assignment:
             AssignRequest: self._run_assigns,
         }
 
+    def look_soon(self) -> None:
+        self._submit(LookRequest())
+
     def assign_soon(self, queue_id: int) -> None:
         if queue_id not in self._wanted:
             self._wanted.add(queue_id)
             self._submit(AssignRequest(queue_id, self._wanted.discard))
 
     async def _run_joins(self, connection: AsyncConnection[Any], requests: list[JoinRequest]) -> None:
-        """A worker that has gone left the line before, in the same turn: it must not come back."""
+        """A worker that has gone left the line before, in the same batch: it must not come back."""
         present = [request for request in requests if not request.has_gone()]
         joining = in_order_of_last_word(request.candidate for request in present)
         queue_ids = {queue_id for candidate in joining for queue_id in candidate.queue_ids}

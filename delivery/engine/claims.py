@@ -184,13 +184,13 @@ class Taking:
 
     async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Any]:
         demand = attempt.demand
-        turn = demand.turns.passed % len(demand.queues) if demand.turns else 0
-        queues = [queue.id for queue in demand.queues[turn:] + demand.queues[:turn]]
+        first = demand.rotation.next_queue % len(demand.queues) if demand.rotation else 0
+        queues = [queue.id for queue in demand.queues[first:] + demand.queues[:first]]
         parameters = {
             "queue_id": BigintColumn(queues),
             "places": attempt.places,
             "looked_at": attempt.places,
-            "in_turns": demand.turns is not None,
+            "in_turns": demand.rotation is not None,
             "holder": demand.reader.session_id,
             "work_timeout": demand.work_timeout,
             "pops": demand.pops,
@@ -203,9 +203,9 @@ class Taking:
                 rows += await fetch_rows(connection, statement("claim_across"), parameters)
             if rows and demand.pops:
                 await connection.execute(statement("finish"), self._finish_columns(demand.reader, rows))
-        if demand.turns and rows:
+        if demand.rotation and rows:
             last_served = queues.index(rows[-1].queue_id)
-            demand.turns.passed = turn + last_served + 1
+            demand.rotation.next_queue = first + last_served + 1
         return rows
 
     def _finish_columns(self, reader: Any, rows: Sequence[Any]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Directory:
 
     def resolve(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
         """Find the queues that match. Where a reader names one queue, that queue comes to be if it is not there."""
-        self._in_turn(name, lambda: self._resolve_now(name, tags, match, found, failed))
+        self._in_order(name, lambda: self._resolve_now(name, tags, match, found, failed))
 
     def find_each(
         self,
@@ -121,7 +121,7 @@ class Directory:
             else:
                 created(queue, is_new)
 
-        self._in_turn(name, lambda: self._run(name, lambda c: _define(c, name, tags, chosen), work_done, failed))
+        self._in_order(name, lambda: self._run(name, lambda c: _define(c, name, tags, chosen), work_done, failed))
 
     def watch(self, name: str, tags: Iterable[str], match: Match, join: Callable[[QueueRecord], None]) -> Watch:
         watch = Watch(name, frozenset(tags), match, join)
@@ -153,7 +153,7 @@ class Directory:
         else:
             found([])
 
-    def _in_turn(self, name: str, action: Callable[[], None]) -> None:
+    def _in_order(self, name: str, action: Callable[[], None]) -> None:
         """Run now, or after what is under way about this name: commands about one queue keep their order."""
         if name in self._under_way:
             self._under_way[name].append(action)
@@ -177,7 +177,7 @@ class Directory:
         )
 
     def _go_on(self, name: str, waiting: list[Callable[[], None]], answer: Callable[[], None]) -> None:
-        """What was under way about a name is over: give its answer, then what waited for it has its turn."""
+        """What was under way about a name is over: give its answer, then run what waited for it."""
         del self._under_way[name]
         answer()
         for position, action in enumerate(waiting):

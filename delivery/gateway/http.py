@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from delivery.commands.read import stream_is_subscribed_to
 from delivery.engine.queues import default_match
-from delivery.engine.waiters import Demand, Turns
+from delivery.engine.waiters import Demand, Rotation
 from delivery.moves.posting import PostRequest
 from delivery.node import life
 from delivery.node.node import Node
@@ -133,8 +133,8 @@ async def _pop(node: Node, command: Pop, client: str | None) -> list[tuple[Any, 
         if queues and not work_queues:
             reader.refuse(stream_is_subscribed_to(command.queue))
             return
-        turns = Turns() if match == "any" else None
-        demand = Demand(reader, None, work_queues, places=command.count or 1, pops=True, turns=turns)
+        rotation = Rotation() if match == "any" else None
+        demand = Demand(reader, None, work_queues, places=command.count or 1, pops=True, rotation=rotation)
         demands.append(demand)
         node.engine.take(demand, command.timeout or 0.0)
 

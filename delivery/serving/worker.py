@@ -5,7 +5,7 @@ checkconfig -> config -> ready -> readyok, then requests; from anywhere back to 
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
@@ -15,10 +15,7 @@ from delivery.protocol.close_codes import WORKER_IS_DISMISSED
 from delivery.protocol.errors import WillowError
 from delivery.protocol.fields import ConfigType
 from delivery.protocol.frames import CheckConfig, Config, DisconnectError, ForceNegotiate, ServerPing, WorkRequestOut
-from delivery.sessions.session import Claim
-
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
+from delivery.sessions.session import Session
 
 MOST_REFUSALS = 3  # of a configuration that is not current
 
@@ -29,7 +26,7 @@ BROKER_STOPS = 503
 
 
 class Worker:
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
         self.identity = ""
         self.services: tuple[str, ...] = ()  # those of its last checkconfig
@@ -98,7 +95,7 @@ class Worker:
         self.queue_ids = frozenset(queue_ids)
         if not self.in_line:
             self.in_line = True
-            self.session.node.workers.look_for_requests()
+            self.session.node.engine.assignment.look_soon()
 
     def dismiss(self, code: int, message: str) -> None:
         dismiss(self.session, code, message)
@@ -113,12 +110,9 @@ class Worker:
 
     def take(self, request: Any) -> None:
         """Send a request that this worker holds, unless it was sent over this connection already."""
-        session, claim_id = self.session, (request.queue_id, request.sequence)
-        known = session.claims.get(claim_id)
-        if session.closed or (known and (known.index, known.attempt) == (request.index, request.attempts)):
+        session = self.session
+        if session.closed or not session.claims.take_request(request):
             return
-        deadline = time.monotonic() + request.work_timeout
-        session.claims[claim_id] = Claim(request.index, request.work_timeout, deadline, None, request.attempts)
         session.send(
             WorkRequestOut(
                 request_identifier(request),
@@ -161,22 +155,35 @@ class Worker:
     def _not_left(self, error: WillowError) -> None:
         """The storage is gone. It is told of a session that ended when it is back; a silent one the reaper finds."""
         if self.session.closed and not self.session.hold_seconds:
-            self.session.node.owe_goodbye(self.session.session_id)
+            self.session.node.sessions.owe_goodbye(self.session.session_id)
 
     def _lost(self, rows: Sequence[Any]) -> None:
         for row in rows:
-            self.session.let_go((row.queue_id, row.sequence), row.index)
+            self.session.claims.let_go((row.queue_id, row.sequence), row.index)
 
 
-def dismiss(session: "Session", code: int, message: str) -> None:
+def worker_of(session: Session) -> Worker | None:
+    return session.role if isinstance(session.role, Worker) else None
+
+
+def become_worker(session: Session) -> Worker:
+    """From its first word as one on, a session is a worker."""
+    worker = worker_of(session)
+    if worker is None:
+        worker = Worker(session)
+        session.take_role(worker)
+    return worker
+
+
+def dismiss(session: Session, code: int, message: str) -> None:
     """Say why, then close the socket."""
-    if session.worker is not None:
-        session.worker.step_aside()
+    if (worker := worker_of(session)) is not None:
+        worker.step_aside()
     session.send(DisconnectError(code, message))
     session.kick(WORKER_IS_DISMISSED, message[:100])
 
 
-def has_good_clock(session: "Session", unix_seconds: float) -> bool:
+def has_good_clock(session: Session, unix_seconds: float) -> bool:
     """Whether a client's clock agrees with this node's; otherwise the client is disconnected."""
     most = settings.WILLOW.max_clock_skew
     skew = unix_seconds - time.time()

@@ -23,8 +23,8 @@ class StartPosition(NamedTuple):
     delivered_index: int
 
 
-class Reader(Protocol):
-    """A stream's reader, as far as its position goes."""
+class PositionHolder(Protocol):
+    """Whose position in a stream is written: a reader of the stream."""
 
     client_id: int
     session_id: int
@@ -43,7 +43,7 @@ class Reader(Protocol):
 class PositionWrite:
     """A reader's position on its way to the storage, with everyone who waits for it to arrive."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: PositionHolder) -> None:
         self.reader = reader
         self.synchronous = False
         self._answers: list[Answer] = []

@@ -12,7 +12,7 @@ from clients.models import Permission
 from clients.principal import Principal
 from clients.statements import statement as client_statement
 from delivery.protocol.errors import Code, WillowError
-from delivery.sessions.subscriptions import Wish
+from delivery.sessions.subscription import Wish
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
 
