@@ -28,7 +28,7 @@ def submit_post(
 ) -> None:
     session.posts.began(command)
     directory = session.node.directory
-    # The directory keeps the order of posts that wait for one name. What waits for several names would be overtaken.
+    # The directory keeps the order of posts that wait for one name. A post that waits for several could be overtaken.
     holds_back = len(command.queues) > 1 and not all(directory.known(name, tags) for name in command.queues)
 
     def failed(error: WillowError) -> None:

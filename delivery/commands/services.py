@@ -1,4 +1,4 @@
-"""Request and reply: what workers, frontends and those in search of a broker say."""
+"""Request and reply: the commands of workers, of frontends, and of clients that look for a broker."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""finish, fail and keepalive: what a client says about the messages that it holds."""
+"""finish, fail and keepalive: commands about the messages that a client holds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from delivery.sessions.positions import AckRecord
 from delivery.sessions.session import Session
 from delivery.sessions.stream_reader import StreamReader
 
-# What is said of messages that the client holds. It is in time only if it is heard before the socket closes.
+# Commands about messages that the client holds. They are in time only if they run before the socket closes.
 SETTLING: frozenset[type[Command]] = frozenset({Finish, Fail, Keepalive, WorkReply, Ping, ClientPong})
 LARGEST_NUMBER = 2**63 - 1  # what PostgreSQL's bigint holds: no shard, sequence or index is ever larger
 
@@ -76,7 +76,7 @@ def _keep_all_alive(session: Session, command: Keepalive) -> None:
 
 
 def _check(session: Session, command: Finish | Fail | Keepalive) -> StreamReader | None:
-    """Refuse at once what cannot be anybody's claim. Returns the stream's reader, if the message is one of a stream."""
+    """Refuse at once what cannot be a claim. Returns the reader of the stream, if the message is in one."""
     name, shard, sequence = command.queue or "", command.shard or 0, command.sequence or 0
     _require(session, name)
     queue = session.node.directory.by_id(shard)

@@ -1,4 +1,4 @@
-"""subscribe and unsubscribe: messages come by themselves, as long as places are free."""
+"""subscribe and unsubscribe: messages are sent as they come, while the subscription has free places."""
 
 from collections.abc import Callable
 from typing import Any
@@ -70,9 +70,9 @@ def subscribe(session: Session, command: Subscribe) -> None:
 def _write_down(
     session: Session, wish: Wish, queues: list[QueueRecord], opened: Callable[[Positions], None], failed: Failed
 ) -> None:
-    """Of a registered client, before it is told that it is subscribed: that it is, and where it begins with streams.
+    """Store the subscription of a registered client, and where it begins in streams, before the client is told.
 
-    So nothing that is posted after that is missed, whatever happens to this node.
+    So it misses nothing that is posted after that, whatever happens to this node.
     """
     streams = [queue for queue in queues if queue.is_stream]
     refusal = next(filter(None, map(session.subscriptions.stream_refusal, streams)), None)

@@ -1,4 +1,4 @@
-"""From a post straight to somebody who waits, where nothing is ahead of the message.
+"""From a post straight to a reader that waits, if nothing is ahead of the message.
 
 A waiting pop gets a message that is never stored. For a waiting fetch or subscription the statement that stores the
 message claims it too (docs/decisions/claimed-as-it-is-stored.md).
@@ -15,7 +15,7 @@ from delivery.moves.posting import Copy, PostRequest
 
 
 class HandedOver:
-    """A message as its reader gets it, that no statement had to look for."""
+    """A message as its reader gets it, without a statement that finds it."""
 
     attempts = 1
 
@@ -34,7 +34,7 @@ class HandedOver:
 
 
 class ReservedPlace:
-    """A place of somebody who waits, reserved for a message that is being stored."""
+    """A place of a reader that waits, reserved for a message that is being stored."""
 
     __slots__ = ("attempt", "index_before", "session_id", "work_timeout")
 
@@ -84,7 +84,7 @@ class Handover:
         return places
 
     def hand_out(self, places: Mapping[Copy, ReservedPlace], claimed: Mapping[Copy, float]) -> None:
-        """Give the messages that were claimed to their readers; the other places are for whatever comes."""
+        """Give the messages that were claimed to their readers. The other places stay free."""
         taken: dict[ClaimAttempt, list[HandedOver]] = defaultdict(list)
         for copy, place in places.items():
             messages = taken[place.attempt]

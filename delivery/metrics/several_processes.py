@@ -1,8 +1,8 @@
 """The figures of processes that share a port: a scrape reaches any one of them, and it answers for all.
 
-Each writes what it counted to a file in the home every `WILLOW_METRICS_SECONDS`, and whoever is asked reads the files
-of all, its own included: a counter must not go back when the next scrape is answered by somebody who knows an older
-value. For the same reason the figures of the cluster are in a file, which one process at a time makes anew.
+Each writes what it counted to a file in the home every `WILLOW_METRICS_SECONDS`, and the one that is asked reads the
+files of all, its own included: a counter must not go back when the next scrape is answered by a process that knows an
+older value. For the same reason the figures of the cluster are in a file, which one process at a time renews.
 
 The node's name is on every sample of a process, so nothing is added up and nothing can be counted twice.
 """
@@ -98,7 +98,7 @@ def _read(file: Path, patience: float = 0.0) -> str | None:
 
 
 def _write(file: Path, families: list[Metric], *, good_until: float) -> None:
-    """At one stroke: whoever reads it never finds half of it."""
+    """In one step: a reader never finds half of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_suffix(f".{os.getpid()}")
     draft.write_bytes(generate_latest(Families(families)))

@@ -76,7 +76,7 @@ class SessionTable(Mapping[int, Session]):
 
         found, held = await on_desk(self._desk, work)
         if found is None:
-            await self._check_may_begin_anew(parameters)
+            await self._check_is_unknown(parameters)
             return False
         session_id, client_id, client_name = found
         session.resumed(session_id, None if client_name is None else RegisteredClient(client_id, client_name), held)
@@ -84,8 +84,8 @@ class SessionTable(Mapping[int, Session]):
         self._resumed()
         return True
 
-    async def _check_may_begin_anew(self, parameters: dict[str, Any]) -> None:
-        """Nothing could be resumed: an id that is unknown gets a new session, one that is in use is refused."""
+    async def _check_is_unknown(self, parameters: dict[str, Any]) -> None:
+        """Refuse an id that is in use. An unknown one gets a new session."""
         elsewhere = await self._one_row("find_session", parameters)
         if elsewhere is not None:
             raise WillowError(Code.PERMISSION_DENIED, elsewhere[1] or "id", _why_not_resumed(elsewhere))

@@ -1,6 +1,6 @@
 """One connection as a worker: its handshake, its heartbeat and the requests that it is sent.
 
-checkconfig -> config -> ready -> readyok, then requests; from anywhere back to checkconfig by forcenegotiate.
+checkconfig -> config -> ready -> readyok, then requests. forcenegotiate leads back to checkconfig from anywhere.
 """
 
 import time
@@ -33,7 +33,7 @@ class Worker:
         self.config_type: ConfigType = "JSON"
         self.config_version = ""  # what is current for its services, as far as this node knows
         self.queue_ids: frozenset[int] = frozenset()  # of the services that it is ready for
-        self.in_line = False  # it said `ready`, and has not been taken for dead since
+        self.in_line = False  # it said `ready`, and has been heard of since
         self.heartbeat_interval = 0.0  # seconds
         self.dismissed = False
         self._negotiating = False
@@ -90,7 +90,7 @@ class Worker:
             self.session.send(ForceNegotiate())
 
     def joined(self, heartbeat_interval: float, queue_ids: Iterable[int]) -> None:
-        """It stands in the line. What it holds since before this connection is sent again."""
+        """It stands in the line. Requests that it has held since before this connection are sent again."""
         self.heartbeat_interval = heartbeat_interval
         self.queue_ids = frozenset(queue_ids)
         if not self.in_line:
@@ -101,7 +101,7 @@ class Worker:
         dismiss(self.session, code, message)
 
     def step_aside(self) -> None:
-        """It is dismissed, and is given nothing more while its socket closes. What it holds it loses with that."""
+        """It is dismissed: it is given nothing more while its socket closes, and then loses what it holds."""
         self.dismissed = True
         self.in_line = False
         self._leave(lambda queue_id: False, lambda rows: None)
@@ -126,7 +126,7 @@ class Worker:
     # heartbeat and end
 
     def look_after(self) -> None:
-        """Now and then: ping a silent worker, and give up one that has been silent for too long."""
+        """Called with each heartbeat of the node: ping a silent worker, give up one that was silent for too long."""
         now = time.monotonic()
         silent = now - self.session.last_heard
         if silent > MISSED_HEARTBEATS * self.heartbeat_interval:
@@ -144,7 +144,7 @@ class Worker:
         self.session.send(ForceNegotiate())
 
     def leave(self, *, keeps_claims: bool) -> None:
-        """The connection has ended. What it holds is not only what it knows of: more may just be given to it."""
+        """The connection has ended. The worker may hold more than it knows: a request may be on its way to it."""
         self._leave(lambda queue_id: not keeps_claims, lambda rows: None)
 
     def _leave(self, loses: Callable[[int], bool], lost: Callable[[Sequence[Any]], None]) -> None:
@@ -153,7 +153,7 @@ class Worker:
         )
 
     def _not_left(self, error: WillowError) -> None:
-        """The storage is gone. It is told of a session that ended when it is back; a silent one the reaper finds."""
+        """The database is gone. It is told of a session that ended when it is back; the reaper finds a silent one."""
         if self.session.closed and not self.session.hold_seconds:
             self.session.node.sessions.owe_goodbye(self.session.session_id)
 

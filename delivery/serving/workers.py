@@ -102,7 +102,7 @@ class Workers:
     # requests and heartbeats
 
     def hand_out(self, request: Any) -> None:
-        """A worker that went in the meantime gives the request back when it leaves the line."""
+        """A worker that has gone meanwhile gives the request back when it leaves the line."""
         session = self._node.sessions.get(request.holder)
         worker = None if session is None else worker_of(session)
         if worker is not None:
@@ -112,7 +112,7 @@ class Workers:
         self._node.engine.assignment.look_soon()
 
     async def look_after(self, connection: AsyncConnection[Any]) -> None:
-        """With each heartbeat of the node: judge the workers by theirs, and write down when they were heard."""
+        """Called with each heartbeat of the node: judge the workers by theirs, and write down when each was heard."""
         for worker in self._in_line():
             worker.look_after()
         if not (workers := self._in_line()):
@@ -145,7 +145,7 @@ class Workers:
         self._node.desk.submit(Job(work, done, reply.refuse))
 
     async def leave_for_others(self, connection: AsyncConnection[Any]) -> None:
-        """This node stops: its workers get nothing more, and are told where to go if there is such a place."""
+        """This node stops: its workers get nothing more, and are sent to another node if there is one."""
         await connection.execute(statement("empty_line"), {"node": self._node.id})
         nodes = self._without_this_node(await load_broker_group(connection, self._node.id))
         if nodes:
@@ -153,7 +153,7 @@ class Workers:
         self.can_go_elsewhere = bool(nodes)
 
     def dismiss(self, *, only_idle: bool) -> None:
-        """When no other node can take them; what they work on they may finish first."""
+        """Dismiss the workers if no other node can take them. `only_idle`: they may finish their requests first."""
         if self.can_go_elsewhere:
             return
         for worker in self._all():

@@ -41,7 +41,7 @@ class PositionHolder(Protocol):
 
 
 class PositionWrite:
-    """A reader's position on its way to the storage, with everyone who waits for it to arrive."""
+    """A reader's position on its way to the database, with everyone who waits for it to be written."""
 
     def __init__(self, reader: PositionHolder) -> None:
         self.reader = reader
@@ -79,7 +79,7 @@ class AckRecord:
         self.index = index
 
     def fail(self, error: WillowError) -> None:
-        """The message is finished all the same; the client's next finish brings the record up to date."""
+        """The message is finished anyway. The client's next finish brings the record up to date."""
 
 
 async def open_position(
