@@ -93,9 +93,7 @@ class Configuration:
 
     # This node
     bind: str = setting("WILLOW_BIND", kinds.ip_address(), "127.0.0.1", "The address the broker listens on.")
-    port: int = setting(
-        "WILLOW_PORT", kinds.whole_number(1, 65535), "8080", "The TCP port the broker listens on."
-    )
+    port: int = setting("WILLOW_PORT", kinds.whole_number(1, 65535), "8080", "The TCP port the broker listens on.")
     processes: int = setting(
         "WILLOW_PROCESSES",
         kinds.whole_number(1, 64),
@@ -137,7 +135,10 @@ class Configuration:
         default_about="one is generated and shown once",
     )
     debug: bool = setting(
-        "WILLOW_DEBUG", kinds.switch(), "off", "Shows Django's debug pages; never turn it on for a node that others can reach."
+        "WILLOW_DEBUG",
+        kinds.switch(),
+        "off",
+        "Shows Django's debug pages; never turn it on for a node that others can reach.",
     )
     log_level: str = setting(
         "WILLOW_LOG_LEVEL",
