@@ -445,7 +445,7 @@ def load_configuration(environ: Mapping[str, str], *, supplied_later: Collection
             values[name] = declared.read(raw)
         elif declared.required and declared.variable not in supplied_later:
             raise ConfigurationError(
-                f"{declared.variable} is not set; start with ./willow up, test or manage, which supply it, "
+                f"{declared.variable} is not set. Start Willow with ./willow up, test or manage, which set it, "
                 f"or set it to {declared.kind.allowed}."
             )
         else:
@@ -460,7 +460,7 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
     for variable in sorted(environ):
         if variable.startswith(PREFIX) and variable not in known:
             closest = difflib.get_close_matches(variable, known, n=1, cutoff=0)[0]
-            raise ConfigurationError(f"{variable} is not a setting of Willow; the closest one is {closest}.")
+            raise ConfigurationError(f"{variable} is not a setting of Willow; did you mean {closest}?")
 
 
 def _with_derived_names(values: dict[str, Any]) -> dict[str, Any]:

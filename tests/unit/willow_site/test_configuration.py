@@ -144,7 +144,7 @@ def test_several_processes_need_redis() -> None:
 
 
 def test_an_unknown_variable_names_the_closest_known_one() -> None:
-    assert complaint(WILLOW_PROT="1") == ("WILLOW_PROT is not a setting of Willow; the closest one is WILLOW_PORT.")
+    assert complaint(WILLOW_PROT="1") == ("WILLOW_PROT is not a setting of Willow; did you mean WILLOW_PORT?")
 
 
 def test_nodes_have_a_name_and_an_address_of_their_own() -> None:
