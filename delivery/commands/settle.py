@@ -13,10 +13,10 @@ from delivery.protocol.frames import ClientPong, Command, Fail, Finish, Keepaliv
 from delivery.sessions.positions import AckRecord
 from delivery.sessions.session import Session
 from delivery.sessions.stream_reader import StreamReader
+from queues.integer_ranges import BIGINT_MAX
 
 # Commands about messages that the client holds. They are in time only if they run before the socket closes.
 SETTLING: frozenset[type[Command]] = frozenset({Finish, Fail, Keepalive, WorkReply, Ping, ClientPong})
-LARGEST_NUMBER = 2**63 - 1  # what PostgreSQL's bigint holds: no shard, sequence or index is ever larger
 
 
 def finish(session: Session, command: Finish) -> None:
@@ -80,7 +80,7 @@ def _check(session: Session, command: Finish | Fail | Keepalive) -> StreamReader
     name, shard, sequence = command.queue or "", command.shard or 0, command.sequence or 0
     _require(session, name)
     queue = session.node.directory.by_id(shard)
-    impossible = max(shard, sequence, command.index or 0) > LARGEST_NUMBER
+    impossible = max(shard, sequence, command.index or 0) > BIGINT_MAX
     if impossible or (queue is not None and queue.name != name):
         key = message_key(shard, sequence)
         raise WillowError(Code.NO_OBJECT, key, f"There is no message {key} in the queue {name}.")

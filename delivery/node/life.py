@@ -9,6 +9,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from clients.statements import statement as client_statement
+from delivery.moves.leases import restart_leases
 from delivery.node.node import Node
 from delivery.protocol.close_codes import NODE_IS_DRAINING
 from delivery.protocol.errors import WillowError
@@ -52,7 +53,7 @@ async def start() -> None:
     async def join(connection: AsyncConnection[Any]) -> Any:
         parameters = {"name": willow.node_name, "url": willow.advertised_url}
         [me] = await fetch_rows(connection, client_statement("join_node"), parameters)
-        await connection.execute(statement("restart_leases"), {"holder": me.orphans})
+        await restart_leases(connection, me.orphans)
         await connection.execute(statement("empty_line"), {"node": me.id})
         return me.id
 
@@ -104,7 +105,7 @@ async def _leave_cluster(node: Node) -> None:
     async def leave(connection: AsyncConnection[Any]) -> None:
         async with connection.transaction():
             await connection.execute(client_statement("leave_sessions"), {"session": sessions, "node": node.id})
-            await connection.execute(statement("restart_leases"), {"holder": sessions})
+            await restart_leases(connection, sessions)
             await connection.execute(client_statement("leave_node"), {"node": node.id})
 
     await on_desk(node.desk, leave)

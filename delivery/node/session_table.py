@@ -8,6 +8,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from clients.statements import statement as client_statement
+from delivery.moves.leases import restart_leases
 from delivery.protocol.close_codes import ID_IN_USE
 from delivery.protocol.errors import Code, WillowError
 from delivery.sessions.session import RegisteredClient, Session
@@ -70,7 +71,7 @@ class SessionTable(Mapping[int, Session]):
                 if found is None:
                     return None, []
                 # Its node may have died without anybody noticing: the claims' time starts again now.
-                await connection.execute(statement("restart_leases"), {"holder": [found[0]]})
+                await restart_leases(connection, [found[0]])
                 held = await connection.execute(statement("held_by"), {"holder": found[0]})
                 return found, await held.fetchall()
 
