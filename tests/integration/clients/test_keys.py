@@ -110,7 +110,7 @@ def test_a_transient_client_does_not_become_persistent_by_the_way(key: str) -> N
 @pytest.mark.parametrize("command", [["revoke"], ["rotate"], ["expire", "1d"]])
 def test_an_unknown_key_is_named(command: list[str]) -> None:
     action, *rest = command
-    with pytest.raises(CommandError, match="There is no key 'wk_nobody'; `manage.py key list` shows"):
+    with pytest.raises(CommandError, match=r"There is no key 'wk_nobody'; `manage\.py key list` shows"):
         run_key(action, "wk_nobody", *rest)
 
 

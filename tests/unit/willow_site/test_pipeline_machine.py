@@ -86,7 +86,9 @@ def test_a_setting_that_leads_nowhere_is_refused_though_there_is_another_driver(
 
 
 def test_no_driver_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(PipelineError, match=r"needs a JDBC driver for PostgreSQL, and none was found\..*libpostgresql-jdbc-java"):
+    with pytest.raises(
+        PipelineError, match=r"needs a JDBC driver for PostgreSQL, and none was found\..*libpostgresql-jdbc-java"
+    ):
         find_driver({}, tmp_path, [])
 
 
