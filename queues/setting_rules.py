@@ -28,7 +28,7 @@ RULES: dict[str, Rule] = {
     "kind": (lambda value: value in Kind.values, " or ".join(Kind.values)),
     "retry_limit": (
         _empty_or(_between(0, INTEGER_MAX)),
-        f"a whole number from 0 to {INTEGER_MAX}, or empty: a message is never given up",
+        f"a whole number from 0 to {INTEGER_MAX}, or empty if messages are never given up",
     ),
     "heartbeat_timeout": (
         lambda value: value is not None and 0 < value <= LONGEST_SECONDS,
