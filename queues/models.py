@@ -104,7 +104,13 @@ class QueueCounter(models.Model):
     visible in order.
     """
 
-    queue = models.OneToOneField(Queue, on_delete=models.CASCADE, primary_key=True, related_name="counter")
+    queue = models.OneToOneField(
+        Queue,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="counter",
+        db_constraint=False,  # the migration makes one with which the counter goes when its queue goes
+    )
     newest_index = models.BigIntegerField(db_default=0, help_text="Index of the newest message.")
     next_sequence = models.BigIntegerField(db_default=1, help_text="An ID above those of all messages that live.")
 

@@ -39,6 +39,7 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,
                         related_name="counter",
+                        db_constraint=False,
                         serialize=False,
                         to="queues.queue",
                     ),
@@ -55,6 +56,11 @@ class Migration(migrations.Migration):
         migrations.RunSQL(
             "ALTER TABLE queues_counter SET (fillfactor = 20, autovacuum_vacuum_scale_factor = 0,"
             " autovacuum_vacuum_threshold = 500)",
+            migrations.RunSQL.noop,
+        ),
+        migrations.RunSQL(
+            "ALTER TABLE queues_counter ADD CONSTRAINT counter_of_queue"
+            " FOREIGN KEY (queue_id) REFERENCES queues_queue (id) ON DELETE CASCADE",
             migrations.RunSQL.noop,
         ),
         migrations.RunSQL(COPY, COPY_BACK),
