@@ -106,8 +106,8 @@ class Taking:
 
     async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Claimed]:
         demand = attempt.demand
-        turn = demand.turns.passed % len(demand.queues) if demand.turns else 0
-        queues = [queue.id for queue in demand.queues[turn:] + demand.queues[:turn]]
+        first = demand.rotation.next_queue % len(demand.queues) if demand.rotation else 0
+        queues = [queue.id for queue in demand.queues[first:] + demand.queues[:first]]
         take = partial(pop_across, node_name=self._node_name) if demand.pops else claim_across
         async with connection.transaction():
             rows = await take(
@@ -115,12 +115,12 @@ class Taking:
                 queues,
                 demand,
                 places=attempt.places,
-                in_turns=demand.turns is not None,
+                evenly=demand.rotation is not None,
                 node_id=self._node_id,
             )
-        if demand.turns and rows:
+        if demand.rotation and rows:
             last_served = queues.index(rows[-1].queue_id)
-            demand.turns.passed = turn + last_served + 1
+            demand.rotation.next_queue = first + last_served + 1
         return rows
 
 

@@ -9,7 +9,7 @@ from queues.definitions import QueueRecord
 
 
 class Reader(Protocol):
-    """Whoever asked: it gets messages, or is told that there were none."""
+    """Who gets the messages of a demand, or is told that there were none."""
 
     @property
     def session_id(self) -> int: ...
@@ -24,17 +24,17 @@ class Reader(Protocol):
     def demand_failed(self, demand: "Demand", error: WillowError) -> None: ...
 
 
-class Turns:
-    """Of reads with `any`: how many queues' turns have passed, from one read to the next."""
+class Rotation:
+    """Of reads with the match `any`: the number of the queue that the next read begins with."""
 
-    __slots__ = ("passed",)
+    __slots__ = ("next_queue",)
 
     def __init__(self) -> None:
-        self.passed = 0
+        self.next_queue = 0
 
 
 class Demand:
-    """A wish for messages: a fetch, a pop, or a subscription's free places.
+    """Asks for messages: a fetch, a pop, or the free places of a subscription.
 
     It is known to `Waiters` from its first attempt to its end, so that whatever arrives while an attempt is under way
     leads to another one. `standing` demands (subscriptions) stay after they were served.
@@ -42,6 +42,7 @@ class Demand:
 
     __slots__ = (
         "attempting",
+        "counts",
         "ended",
         "has_waited",
         "label",
@@ -49,11 +50,11 @@ class Demand:
         "pops",
         "queues",
         "reader",
+        "rotation",
         "served",
         "standing",
         "synchronous",
         "timer",
-        "turns",
         "waits",
         "when_ended",
         "woken",
@@ -67,10 +68,11 @@ class Demand:
         queues: Sequence[QueueRecord],
         *,
         places: int,
+        counts: bool = False,
         pops: bool = False,
         waits: bool = False,
         standing: bool = False,
-        turns: Turns | None = None,
+        rotation: Rotation | None = None,
         work_timeout: float | None = None,
         synchronous: bool = False,
     ) -> None:
@@ -78,10 +80,11 @@ class Demand:
         self.label = label
         self.queues = list(queues)
         self.places = places
+        self.counts = counts  # each message is told how many follow it
         self.pops = pops
         self.waits = waits
         self.standing = standing
-        self.turns = turns
+        self.rotation = rotation
         self.work_timeout = work_timeout
         self.synchronous = synchronous
         self.attempting = False

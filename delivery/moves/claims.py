@@ -138,7 +138,7 @@ async def claim_across(
     wish: Wish,
     *,
     places: int,
-    in_turns: bool,
+    evenly: bool,
     node_id: int,
     pops: bool = False,
 ) -> list[Claimed]:
@@ -147,7 +147,7 @@ async def claim_across(
         "queue_id": BigintColumn(queue_ids),
         "places": places,
         "looked_at": places,
-        "in_turns": in_turns,
+        "evenly": evenly,
         "holder": wish.reader.session_id,
         "work_timeout": wish.work_timeout,
         "pops": pops,
@@ -166,14 +166,12 @@ async def pop_across(
     wish: Wish,
     *,
     places: int,
-    in_turns: bool,
+    evenly: bool,
     node_id: int,
     node_name: str,
 ) -> list[Claimed]:
     """As `claim_across`, and the messages end with it."""
-    claimed = await claim_across(
-        connection, queue_ids, wish, places=places, in_turns=in_turns, node_id=node_id, pops=True
-    )
+    claimed = await claim_across(connection, queue_ids, wish, places=places, evenly=evenly, node_id=node_id, pops=True)
     endings = [_ending(one, wish.reader) for one in claimed]
     if endings:
         await finish(connection, endings, outcome=Outcome.POPPED, node_id=node_id, node_name=node_name)

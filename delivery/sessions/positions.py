@@ -22,8 +22,8 @@ class StartPosition(NamedTuple):
     delivered_index: int
 
 
-class Reader(Protocol):
-    """A stream's reader, as far as its position goes."""
+class PositionHolder(Protocol):
+    """Whose position in a stream is written: a reader of the stream."""
 
     client_id: int
     session_id: int
@@ -40,9 +40,9 @@ class Reader(Protocol):
 
 
 class PositionWrite:
-    """A reader's position on its way to the storage, with everyone who waits for it to arrive."""
+    """A reader's position on its way to the database, with everyone who waits for it to be written."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: PositionHolder) -> None:
         self.reader = reader
         self.synchronous = False
         self._answers: list[Answer] = []
@@ -78,7 +78,7 @@ class AckRecord:
         self.index = index
 
     def fail(self, error: WillowError) -> None:
-        """The message is finished all the same; the client's next finish brings the record up to date."""
+        """The message is finished anyway. The client's next finish brings the record up to date."""
 
 
 async def open_position(

@@ -1,4 +1,4 @@
-"""Registering a client: one live session for each name in the whole cluster, taking up what the last one left."""
+"""Registering a client: each name has one live session in the cluster, which takes over what the last one left."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from clients.principal import Principal
 from clients.statements import statement as client_statement
 from delivery.moves.leases import hand_claims_over
 from delivery.protocol.errors import Code, WillowError
-from delivery.sessions.subscriptions import Wish
+from delivery.sessions.subscription import Wish
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
 
@@ -55,7 +55,7 @@ async def register(
         record = await fetch_rows(connection, statement("client_record"), {"client": client.id})
 
     def may_read(queue_name: str) -> bool:
-        """Its key may have had other grants when the client was here before."""
+        """Its key may have had other grants when the client was last here."""
         return principal.may(Permission.FETCH.value, queue_name)
 
     wishes = [_wish(row) for row in subscriptions if may_read(row.name)]

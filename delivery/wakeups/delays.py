@@ -1,4 +1,4 @@
-"""Delayed messages of this node come due on time; the reaper sees to those whose node is gone."""
+"""Delayed messages of this node become ready on time. The reaper does it for nodes that are gone."""
 
 import asyncio
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Delays:
             return row[0] if row else None
 
         def done(next_seconds: float | None) -> None:
-            self._became_ready(queue_id)  # perhaps the reaper was quicker; then its hint may be lost
+            self._became_ready(queue_id)  # also if the reaper was faster: its hint may be lost
             if next_seconds is not None:
                 self.expect(queue_id, max(0.0, next_seconds))
 
@@ -48,4 +48,4 @@ class Delays:
 
 
 def _leave_it_to_the_reaper(error: WillowError) -> None:
-    """The storage is gone for now; when it is back, the reaper finds what came due meanwhile."""
+    """The database is gone for now. When it is back, the reaper finds what came due meanwhile."""

@@ -57,7 +57,7 @@ def test_an_archive_is_the_same_folder_from_wherever_a_command_is_started(
 @pytest.mark.parametrize(
     ("master", "sentence"),
     [
-        ("nonsense", "The master is 'nonsense', but Spark's masters are"),
+        ("nonsense", "The master is 'nonsense', but it must be a Spark master such as"),
         ("local[x]", "not be started on local[x]: Could"),
     ],
 )

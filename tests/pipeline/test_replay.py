@@ -187,7 +187,7 @@ def test_what_may_have_been_posted_long_ago_is_for_a_person_to_decide(
     long_ago = {**json.loads(sending), "at": (YESTERDAY - timedelta(days=1)).isoformat()}
     other_texts = {**json.loads(about), "nonce": "other"}  # those of today are still known to the broker
     file.write_text(f"{json.dumps(other_texts)}\n{json.dumps(long_ago)}\n")
-    with pytest.raises(PipelineError, match="2 messages were under way when the last run broke off"):
+    with pytest.raises(PipelineError, match="2 messages were in progress when the last run stopped"):
         replay("--go")
     said = replay("--go", "--unsure", choice)
     assert ("left out: it may have been posted before" in said) == (choice == "skip")
@@ -237,7 +237,7 @@ def test_two_runs_of_one_replay_do_not_meet(replay: Replay, monkeypatch: pytest.
         replay("--go")
 
     monkeypatch.setattr(command, "post_all", meanwhile)
-    with pytest.raises(PipelineError, match="This replay is under way already"):
+    with pytest.raises(PipelineError, match="This replay is already running"):
         replay("--go")
 
 

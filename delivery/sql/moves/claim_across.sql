@@ -2,11 +2,11 @@
 -- Runs on: message_ready, once for each queue; the message's primary key.
 -- Shape: the best few of each queue are looked at without a lock, put in order over all queues, and only then
 -- locked: a row that somebody else is just taking is skipped, and the caller asks again, looking at more of them
--- (`looked_at`, at least `places`). `in_turns` takes the first of each queue, then the second of each (starting after
+-- (`looked_at`, at least `places`). `evenly` takes the first of each queue, then the second of each (starting after
 -- the queue served last); otherwise priority decides, then age.
 WITH considered AS (
-    SELECT m.*, q.turn, row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS round
-    FROM unnest(%(queue_id)b::bigint[]) WITH ORDINALITY AS q (id, turn)
+    SELECT m.*, q.position, row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS round
+    FROM unnest(%(queue_id)b::bigint[]) WITH ORDINALITY AS q (id, position)
     JOIN queues_queue k ON k.id = q.id AND NOT k.paused AND k.kind = 'work'
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence, priority * -1 AS rank, index, posted_at
@@ -17,7 +17,7 @@ WITH considered AS (
     ) m
 ), chosen AS MATERIALIZED (
     SELECT queue_id, sequence,
-           row_number() OVER (ORDER BY CASE WHEN %(in_turns)s THEN round END, CASE WHEN %(in_turns)s THEN turn END,
+           row_number() OVER (ORDER BY CASE WHEN %(evenly)s THEN round END, CASE WHEN %(evenly)s THEN position END,
                                        rank, posted_at, queue_id, index) AS place
     FROM considered
     ORDER BY place

@@ -141,7 +141,7 @@ def test_saving_a_key_unchanged_changes_nothing(browser: Browser, old: NewKey) -
 def test_a_revoked_key_cannot_be_changed(browser: Browser, old: NewKey) -> None:
     act(browser, "revoke_keys", old.record)
     answer = browser.post(f"{KEYS}{old.record.pk}/change/", {"grants": "orders:fetch"}, follow=True)
-    assert "was revoked; make a new one" in answer.content.decode()
+    assert "was revoked; create a new one" in answer.content.decode()
     assert grants_of(keys_with_grants().get()) == {"orders": {"post"}}
 
 

@@ -110,7 +110,7 @@ def test_a_transient_client_does_not_become_persistent_by_the_way(key: str) -> N
 @pytest.mark.parametrize("command", [["revoke"], ["rotate"], ["expire", "1d"]])
 def test_an_unknown_key_is_named(command: list[str]) -> None:
     action, *rest = command
-    with pytest.raises(CommandError, match="There is no key 'wk_nobody'; keys are named as"):
+    with pytest.raises(CommandError, match=r"There is no key 'wk_nobody'; `manage\.py key list` shows"):
         run_key(action, "wk_nobody", *rest)
 
 
@@ -180,7 +180,7 @@ def test_a_revoked_key_stays_revoked(key: str) -> None:
     first = of(key).revoked_at
     run_key("revoke", key[:PREFIX_LENGTH])
     assert of(key).revoked_at == first
-    with pytest.raises(CommandError, match="was revoked; make a new one"):
+    with pytest.raises(CommandError, match="was revoked; create a new one"):
         run_key("expire", key[:PREFIX_LENGTH], "1d")
     assert answer_to(key) == NOT_VALID
 

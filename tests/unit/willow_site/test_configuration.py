@@ -128,7 +128,7 @@ def test_a_wrong_secret_is_not_shown(variable: str, value: str) -> None:
 @pytest.mark.parametrize("variable", ["DATABASE_URL", "SECRET_KEY"])
 def test_a_missing_required_variable_says_where_it_comes_from(variable: str) -> None:
     sentence = complaint(**{variable: ""})
-    assert sentence.startswith(f"{variable} is not set; start with ./willow up, test or manage")
+    assert sentence.startswith(f"{variable} is not set. Start Willow with ./willow up, test or manage")
 
 
 def test_what_is_supplied_later_may_be_missing() -> None:
