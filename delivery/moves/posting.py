@@ -54,13 +54,14 @@ class NobodyPosts:
 class Copy:
     """One message of a post: a post to several queues has a copy in each."""
 
-    __slots__ = ("index", "queue", "request", "sequence")
+    __slots__ = ("index", "is_repeat", "queue", "request", "sequence")
 
     def __init__(self, request: "PostRequest", queue: QueueRecord) -> None:
         self.request = request
         self.queue = queue
         self.sequence = 0
         self.index = 0
+        self.is_repeat = False  # not stored: its numbers are those of the message that it repeats
 
 
 class PostRequest:

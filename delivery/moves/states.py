@@ -32,6 +32,8 @@ MOVES = (
     Move("finish", starts=frozenset({State.CLAIMED})),
     Move("finish_one", starts=frozenset({State.CLAIMED})),
     Move("retry", starts=frozenset({State.CLAIMED}), leads_to=UNCLAIMED),
+    Move("release", starts=frozenset({State.CLAIMED}), leads_to=frozenset({State.READY})),
+    Move("cancel", starts=UNCLAIMED),
     Move("bury", starts=UNCLAIMED | {State.CLAIMED}),
     Move("drop_oldest", starts=UNCLAIMED | {State.RETAINED}),
     Move("retain_streams", starts=frozenset({State.RETAINED})),
