@@ -77,6 +77,11 @@ class Client:
         state = "connected" if connection.is_connected else "reconnecting" if connection.is_open else "closed"
         return f"<Client of {without_query(connection.brokers.current)}, {state}>"
 
+    @property
+    def is_open(self) -> bool:
+        """Opened and not closed; it may be reconnecting."""
+        return self._connection.is_open
+
     async def open(self) -> Self:
         """Connect. `close` ends it; `async with` does both."""
         await self._connection.open()

@@ -12,13 +12,14 @@ from contextvars import copy_context
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 Subject = TypeVar("Subject")
+Taken = TypeVar("Taken", contravariant=True)
 Handler: TypeAlias = Callable[[Subject], Any]
 
 
-class Runner(Protocol[Subject]):
+class Runner(Protocol[Taken]):
     """Runs the handler on one subject after the other."""
 
-    async def run(self, subject: Subject) -> Any: ...
+    async def run(self, subject: Taken) -> Any: ...
 
     def close(self) -> None: ...
 

@@ -18,6 +18,14 @@ class DetachedMessage(WithBody):
 
     __slots__ = ("attempt", "index", "priority", "queue", "sequence", "shard", "tags")
 
+    attempt: int
+    index: int
+    priority: int
+    queue: str
+    sequence: int
+    shard: int
+    tags: tuple[str, ...]
+
     def __init__(self, body: WireBody, facts: dict[str, Any]) -> None:
         super().__init__(body)
         for name, value in facts.items():

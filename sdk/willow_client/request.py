@@ -41,6 +41,7 @@ class Request(WithBody):
     @contextmanager
     def kept_alive(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
 
         def keep_alive() -> None:
             nonlocal timer

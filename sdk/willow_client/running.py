@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 from willow_client.client import Client
 from willow_client.handlers import Handler
@@ -25,11 +25,12 @@ def run_worker(url: str | Sequence[str], queue: str, handler: Handler[Message], 
     Takes the arguments of `QueueWorker` and the options of `connect`. A second signal does not wait for what is at
     work. Raises `WillowError` if the broker cannot be reached at first, or refuses the worker.
     """
-    options = {name: how.pop(name) for name in OptionArguments.__annotations__ if name in how}  # type: ignore[misc]
-    asyncio.run(_run(Client(url, Options(**options)), queue, handler, how))  # type: ignore[arg-type]
+    arguments: dict[str, Any] = dict(how)
+    options = {name: arguments.pop(name) for name in OptionArguments.__annotations__ if name in arguments}
+    asyncio.run(_run(Client(url, Options(**options)), queue, handler, arguments))
 
 
-async def _run(client: Client, queue: str, handler: Handler[Message], how: WorkerArguments) -> None:
+async def _run(client: Client, queue: str, handler: Handler[Message], how: dict[str, Any]) -> None:
     async with client:
         worker = client.worker(queue, handler, **how)
         with stop_signals() as signals:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from willow_client import Client, Request, WillowError, connect, serve
-from willow_client import worker as worker_module
+from willow_client import Client, ConnectionFailed, Request, WillowError, connect, serve
+from willow_client import serving
 
 from tests.integration.sdk.test_client import client, texts_sent
 from tests.support import fixtures
@@ -273,14 +273,14 @@ async def test_a_clock_that_is_off_ends_the_worker(
     class OffClock:
         time = staticmethod(lambda: time.time() - 60)
 
-    monkeypatch.setattr(worker_module, "time", OffClock)
+    monkeypatch.setattr(serving, "time", OffClock)
     with pytest.raises(WillowError) as refusal:
         await serve(broker.node.url, service, upper).run()
     assert (refusal.value.code, refusal.value.key) == ("BadRequest", "time")
 
 
 async def test_a_broker_that_is_not_there_cannot_be_served() -> None:
-    with pytest.raises(OSError):
+    with pytest.raises(ConnectionFailed):
         await serve("ws://127.0.0.1:1/connect/", "any", upper).run()
 
 
