@@ -2,54 +2,15 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 import willow_client
 from willow_client import Client, ConnectionFailed, ConnectionLost, Message, WillowError
-from willow_client.websocket import WebSocket
 
-from tests.support import fixtures
 from tests.support.cluster import PATIENCE, Cluster
-from tests.support.fixtures import StartCluster
-
-broker, start_cluster, queue, name = fixtures.broker, fixtures.start_cluster, fixtures.queue, fixtures.name
 
 NOT_UTF8 = bytes(range(256))
-
-
-@pytest.fixture
-async def client(broker: Cluster) -> AsyncIterator[Client]:
-    async with asyncio.timeout(PATIENCE), willow_client.connect(broker.node.url) as client:
-        yield client
-
-
-@pytest.fixture
-async def other(broker: Cluster) -> AsyncIterator[Client]:
-    async with willow_client.connect(broker.node.url) as other:
-        yield other
-
-
-@pytest.fixture
-def own_cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
-    """One that the test may do harm to."""
-    with start_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def texts_sent(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Every text that a client sends from here on."""
-    sent: list[bytes] = []
-    send = WebSocket.send
-
-    def spy(self: WebSocket, text: bytes) -> None:
-        sent.append(text)
-        send(self, text)
-
-    monkeypatch.setattr(WebSocket, "send", spy)
-    return sent
 
 
 async def fetched(client: Client, queue: str, **how: Any) -> Message:

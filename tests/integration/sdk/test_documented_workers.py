@@ -9,15 +9,9 @@ from collections.abc import Iterator
 import pytest
 from willow_client import Client
 
-from tests.integration.sdk.test_client import client
-from tests.support import fixtures
 from tests.support.cluster import Cluster
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
-
-__all__ = ["client"]  # a fixture
-
-broker, start_cluster = fixtures.broker, fixtures.start_cluster
 
 DOCUMENTED_URL = "ws://127.0.0.1:8080/connect/"
 
