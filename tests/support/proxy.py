@@ -16,8 +16,8 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self._port = port  # of the broker
         self._writers: set[asyncio.StreamWriter] = set()
-        self._flows = asyncio.Event()
-        self._flows.set()
+        self._commands, self._answers = asyncio.Event(), asyncio.Event()  # set while they flow
+        self.flow()
         self.delay = 0.0  # seconds that everything takes longer
         self.connections = 0  # that were ever made
 
@@ -34,15 +34,22 @@ class Proxy:
 
     def stall(self) -> None:
         """From now on nothing arrives, in either direction; connections stay open."""
-        self._flows.clear()
+        self._commands.clear()
+        self.stall_answers()
+
+    def stall_answers(self) -> None:
+        """From now on nothing arrives at the client."""
+        self._answers.clear()
 
     def flow(self) -> None:
-        self._flows.set()
+        self._commands.set()
+        self._answers.set()
 
     def reset(self) -> None:
         """Tear down all connections, with whatever is on its way in them."""
         for writer in list(self._writers):
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+            if not writer.is_closing():
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
             writer.transport.abort()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,13 +60,16 @@ class Proxy:
             writer.transport.abort()
             return
         self._writers |= {writer, broker_writer}
-        await asyncio.gather(self._pass_on(reader, broker_writer), self._pass_on(broker_reader, writer))
+        await asyncio.gather(
+            self._pass_on(reader, broker_writer, self._commands),
+            self._pass_on(broker_reader, writer, self._answers),
+        )
         self._writers -= {writer, broker_writer}
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, flows: asyncio.Event) -> None:
         try:
             while data := await reader.read(CHUNK):
-                await self._flows.wait()
+                await flows.wait()
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 writer.write(data)

@@ -3,9 +3,11 @@
 import os
 
 import pytest
+import willow_client
 from willow_client import BadArgument, Client, TooLarge
 
 from tests.support.cluster import PATIENCE
+from tests.support.fixtures import StartCluster
 
 MEBIBYTE = 1024 * 1024
 
@@ -42,13 +44,14 @@ async def test_a_body_that_is_too_large_is_refused_at_once(client: Client, queue
     assert refusal.value.key == str(16 * MEBIBYTE)
 
 
-async def test_the_brokers_own_limit_is_told_too(broker_url_of_small_bodies: str, queue: str) -> None:
-    import willow_client
-
-    async with willow_client.connect(broker_url_of_small_bodies) as client:
-        with pytest.raises(TooLarge):
-            await client.post(queue, "x" * 2000)
-        await client.post(queue, "x" * 500)
+@pytest.mark.parametrize("size", [2_000, 20_000])  # a body that is too large, and a frame
+async def test_the_brokers_own_limit_is_told_too(start_cluster: StartCluster, queue: str, size: int) -> None:
+    limits = {"WILLOW_MAX_BODY_BYTES": "1000", "WILLOW_MAX_FRAME_BYTES": "10000"}
+    with start_cluster(**limits) as small:
+        async with willow_client.connect(small.node.url) as client:
+            with pytest.raises(TooLarge):
+                await client.post(queue, "x" * size, timeout=PATIENCE)
+            await client.post(queue, "x" * 500)
 
 
 async def test_other_values_are_refused_with_a_remedy(client: Client, queue: str) -> None:

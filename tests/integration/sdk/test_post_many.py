@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 
+import pytest
 from willow_client import BadArgument, Client, Draft, Overloaded
 from willow_client.posting import Posted, Window
 
@@ -35,20 +36,15 @@ async def test_one_that_is_refused_does_not_stop_the_others(client: Client, queu
     assert {place: type(error) for place, error in posted.errors.items()} == {1: BadArgument, 4: Overloaded}
 
 
-async def test_the_window_is_bounded(client: Client, queue: str, monkeypatch: object) -> None:
+async def test_the_window_is_bounded(client: Client, queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     most = 0
+    begin = Window.begin
 
-    class Watched(Window):
-        def begin(self, size: int) -> None:
-            nonlocal most
-            super().begin(size)
-            most = max(most, self._under_way)
+    def watch(self: Window, size: int) -> None:
+        nonlocal most
+        begin(self, size)
+        most = max(most, self._under_way)
 
-    import willow_client.client as module
-
-    before, module.Window = module.Window, Watched  # type: ignore[misc]
-    try:
-        await client.post_many(queue, map(str, range(100)), window=7)
-    finally:
-        module.Window = before  # type: ignore[misc]
+    monkeypatch.setattr(Window, "begin", watch)
+    await client.post_many(queue, map(str, range(100)), window=7)
     assert most == 7

@@ -3,20 +3,35 @@
 import asyncio
 import random
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 import willow_client
 from willow_client import Client, Message, Request, serve
 
+from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.proxy import Proxy
 
 PING_SECONDS = 0.3
 
 
-async def disturb(proxy: Proxy, seed: int) -> None:
-    """Until it is cancelled."""
-    dice = random.Random(seed)
+@asynccontextmanager
+async def disturbed(proxy: Proxy, seed: int) -> AsyncIterator[None]:
+    """Something happens to the connections all the time."""
+    disturbing = asyncio.ensure_future(_disturb(proxy, random.Random(seed)))
+    try:
+        yield
+    finally:
+        disturbing.cancel()
+        with suppress(asyncio.CancelledError):
+            await disturbing
+        proxy.delay = 0
+        proxy.flow()
+
+
+async def _disturb(proxy: Proxy, dice: random.Random) -> None:
     while True:
         await asyncio.sleep(dice.uniform(0.02, 0.2))
         match dice.choice(["reset", "stall", "slow"]):
@@ -33,13 +48,14 @@ async def disturb(proxy: Proxy, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_no_post_is_lost_or_doubled(proxy: Proxy, client: Client, queue: str, seed: int) -> None:
-    async with willow_client.connect(proxy.url, ping_interval=PING_SECONDS, timeout=PATIENCE) as poster:
-        disturbing = asyncio.ensure_future(disturb(proxy, seed))
+    async with (
+        willow_client.connect(proxy.url, ping_interval=PING_SECONDS, timeout=PATIENCE) as poster,
+        disturbed(proxy, seed),
+    ):
         for start in range(0, 300, 10):
             await asyncio.gather(*(poster.post(queue, str(number)) for number in range(start, start + 10)))
             await asyncio.sleep(0.01)
         many = await poster.post_many(queue, map(str, range(300, 600)), window=20)
-        disturbing.cancel()
     assert many.stored == 300 and proxy.connections > 5
     stored = Counter(message.text for message in await client.pop_many(queue, 1000))
     assert stored == Counter(str(number) for number in range(600))
@@ -62,12 +78,9 @@ async def test_no_claim_is_forgotten(broker: Cluster, proxy: Proxy, client: Clie
         asyncio.timeout(2 * PATIENCE),
         willow_client.connect(proxy.url, ping_interval=PING_SECONDS, hold=PATIENCE) as busy,
         busy.worker(queue, handle, concurrency=4),
+        disturbed(proxy, seed),
     ):
-        disturbing = asyncio.ensure_future(disturb(proxy, seed))
         await everything.wait()
-        disturbing.cancel()
-        proxy.flow()
-        proxy.delay = 0
     assert proxy.connections > 2
     assert done == Counter(str(number) for number in range(200))
     shard = (await client.create(queue)).shard
@@ -107,17 +120,17 @@ async def test_a_broker_that_stalls_is_given_up_and_found_again(proxy: Proxy, qu
         assert (await posting).index == 1
 
 
-async def test_a_finish_whose_answer_was_lost_is_no_error(proxy: Proxy, client: Client, queue: str) -> None:
+async def test_a_finish_whose_answer_was_lost_is_no_error(
+    broker: Cluster, proxy: Proxy, client: Client, queue: str
+) -> None:
     await client.post(queue, "m")
     async with asyncio.timeout(PATIENCE), willow_client.connect(proxy.url) as worker:
         message = await worker.fetch(queue)
         assert message is not None
+        proxy.stall_answers()
         finishing = asyncio.ensure_future(message.finish())
-        while (await client.create(queue)).name and await _is_there(client, queue):
-            await asyncio.sleep(0.01)
+        while broker.query("SELECT 1 FROM delivery_message WHERE queue_id = %s", message.shard):
+            await asyncio.sleep(LOOK_SECONDS)
         proxy.reset()
+        proxy.flow()
         await finishing
-
-
-async def _is_there(client: Client, queue: str) -> bool:
-    return False
