@@ -9,8 +9,8 @@ from clients.moments import SPANS, read_span
 from delivery.inspection.search import MessageQuery
 from delivery.moves.states import State
 from queues.definitions import tag_set
+from queues.integer_ranges import BIGINT_MAX
 
-HIGHEST_NUMBER = 2**63 - 1
 HIGHEST_PRIORITY = 2**32 - 1
 
 
@@ -34,11 +34,11 @@ class TagsField(forms.CharField):
 
 
 def number_field(label: str) -> forms.IntegerField:
-    return forms.IntegerField(label=label, required=False, min_value=0, max_value=HIGHEST_NUMBER)
+    return forms.IntegerField(label=label, required=False, min_value=0, max_value=BIGINT_MAX)
 
 
 class MessageSearchForm(forms.Form):
-    queue_id = forms.IntegerField(required=False, min_value=1, max_value=HIGHEST_NUMBER, widget=forms.HiddenInput)
+    queue_id = forms.IntegerField(required=False, min_value=1, max_value=BIGINT_MAX, widget=forms.HiddenInput)
     queue = forms.CharField(
         required=False, max_length=200, widget=forms.TextInput(attrs={"placeholder": "orders or orders*"})
     )

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from clients.models import Permission
+from delivery.commands.unsupported import refuse_unsupported
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import Create, QueueInfo
 from queues.definitions import SETTING_NAMES, QueueRecord, tag_set
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def create(session: "Session", command: Create) -> None:
+    refuse_unsupported(command)
     session.require(Permission.CREATE, command.queue)
     chosen = {name: getattr(command, name) for name in SETTING_NAMES}
     session.began()

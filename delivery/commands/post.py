@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from clients.models import Permission
 from delivery.commands.settle import SETTLING
+from delivery.commands.unsupported import refuse_unsupported
 from delivery.moves.posting import PostRequest
 from delivery.moves.service_names import stream_is_no_service
 from delivery.protocol.errors import WillowError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def post(session: "Session", command: Post) -> None:
+    refuse_unsupported(command)
     for name in command.queues:
         session.require(Permission.POST, name)
     submit_post(session, command, tag_set(command.tags) if command.tags else ())

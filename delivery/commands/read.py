@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from clients.models import Permission
+from delivery.engine.demands import Demand
 from delivery.engine.queues import default_match
-from delivery.engine.waiters import Demand
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Fetch, Pop
 from queues.definitions import QueueRecord, tag_set

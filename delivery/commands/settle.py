@@ -11,6 +11,7 @@ from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import ClientPong, Command, Fail, Finish, Keepalive, Notice, Ping, WorkReply
 from delivery.sessions.positions import AckRecord
+from queues.integer_ranges import BIGINT_MAX
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 # What is said of messages that the client holds. It is in time only if it is heard before the socket closes.
 SETTLING: frozenset[type[Command]] = frozenset({Finish, Fail, Keepalive, WorkReply, Ping, ClientPong})
-LARGEST_NUMBER = 2**63 - 1  # what PostgreSQL's bigint holds: no shard, sequence or index is ever larger
 
 
 def finish(session: "Session", command: Finish) -> None:
@@ -82,7 +82,7 @@ def _check(session: "Session", command: Finish | Fail | Keepalive) -> "StreamRea
     name, shard, sequence = command.queue or "", command.shard or 0, command.sequence or 0
     _require(session, name)
     queue = session.node.directory.by_id(shard)
-    impossible = max(shard, sequence, command.index or 0) > LARGEST_NUMBER
+    impossible = max(shard, sequence, command.index or 0) > BIGINT_MAX
     if impossible or (queue is not None and queue.name != name):
         key = message_key(shard, sequence)
         raise WillowError(Code.NO_OBJECT, key, f"There is no message {key} in the queue {name}.")

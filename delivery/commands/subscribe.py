@@ -27,8 +27,8 @@ Positions = dict[int, StartPosition]  # by queue
 def subscribe(session: "Session", command: Subscribe) -> None:
     session.require(Permission.FETCH, command.queue)
     if command.label in session.subscriptions:
-        reason = f"This connection has a subscription with the label {command.label} already."
-        raise WillowError(Code.OBJECT_ALREADY_EXISTS, str(command.label), reason)
+        reason = f"This connection has a subscription {_with_label(command.label)} already."
+        raise WillowError(Code.OBJECT_ALREADY_EXISTS, _label_key(command.label), reason)
     if len(session.subscriptions) >= settings.WILLOW.connection_commands:
         reason = f"This connection has {len(session.subscriptions)} subscriptions already."
         raise WillowError(Code.OVERLOADED, "connection", reason)
@@ -108,8 +108,8 @@ def _begin(session: "Session", subscription: Subscription, positions: Positions)
 def unsubscribe(session: "Session", command: Unsubscribe) -> None:
     subscription = session.subscriptions.pop(command.label, None)
     if subscription is None:
-        reason = f"This connection has no subscription with the label {command.label}."
-        raise WillowError(Code.NO_OBJECT, str(command.label), reason)
+        reason = f"This connection has no subscription {_with_label(command.label)}."
+        raise WillowError(Code.NO_OBJECT, _label_key(command.label), reason)
     subscription.end()
     if session.registered is None:
         return
@@ -125,3 +125,11 @@ def unsubscribe(session: "Session", command: Unsubscribe) -> None:
         await connection.execute(client_statement("drop_subscription"), parameters)
 
     session.node.on_desk_soon(drop)
+
+
+def _with_label(label: int | None) -> str:
+    return "without a label" if label is None else f"with the label {label}"
+
+
+def _label_key(label: int | None) -> str:
+    return "label" if label is None else str(label)

@@ -13,6 +13,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
+from delivery.moves.claims import assign
 from delivery.moves.endings import Endings, failing_claim
 from delivery.moves.notices import Notices
 from delivery.moves.states import Reason
@@ -196,15 +197,11 @@ class Assignment:
 
     async def _assign(self, connection: AsyncConnection[Any], queue_id: int) -> None:
         limit = settings.WILLOW.batch_size
-        parameters = {
-            "queue_id": queue_id,
-            "node": self._node_id,
-            "lapse": settings.WILLOW.node_lapse,
-            "limit": limit,
-        }
         async with connection.transaction():
             await _lock_services(connection, [queue_id])
-            rows = await fetch_rows(connection, statement("assign"), parameters)
+            rows = await assign(
+                connection, queue_id, node_id=self._node_id, lapse_seconds=settings.WILLOW.node_lapse, limit=limit
+            )
         self._moves.claimed += len(rows)
         for row in rows:
             self._notices.tell(row, "assign")

@@ -1,4 +1,4 @@
-"""The engine of one node: every change of a message's state goes through here, in batches.
+"""The engine of one node: what its clients do to messages is done here, in batches, by the moves of delivery/moves/.
 
 posts lane: post          turns lane: finish, fail, keepalive, pop, claim, then the line of workers, in this order
 """
@@ -13,17 +13,19 @@ from psycopg import AsyncConnection
 
 from delivery.engine.assignment import Assignment, WorkersHere
 from delivery.engine.backlog import Stock
-from delivery.engine.claims import Floors, Taking
+from delivery.engine.claims import Taking
+from delivery.engine.demands import Demand
+from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
-from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, Demand, PopAttempt, Waiters
+from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
 from delivery.moves.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
+from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
-from delivery.storage.statements import statement
 from delivery.wakeups.delays import Delays
 
 
@@ -222,7 +224,7 @@ class Engine:
             self._arrived(queue_id, messages)
 
     async def _run_keepalive_all(self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]) -> None:
-        await connection.execute(statement("restart_leases"), {"holder": [request.holder for request in requests]})
+        await restart_leases(connection, [request.holder for request in requests])
         for request in requests:
             request.answer(None)
 

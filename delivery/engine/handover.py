@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from delivery.engine.backlog import Stock
 from delivery.engine.waiters import ClaimAttempt, Waiters
 from delivery.moves.notices import Notices
-from delivery.moves.notify import FINISH, READY, REQUEST, SYNC, WRITE
 from delivery.moves.posting import Copy, PostRequest
+from delivery.storage.vocabulary import FINISH, READY, REQUEST, SYNC, WRITE
 
 
 class HandedOver:

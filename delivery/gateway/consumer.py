@@ -22,9 +22,10 @@ from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
 from delivery.protocol.close_codes import BAD_HANDSHAKE, ID_IN_USE, NODE_IS_DRAINING, NOT_LET_IN, STORAGE_IS_GONE
-from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Error, Frame, Hello
-from delivery.protocol.limits import Limits, frame_too_large
+from delivery.protocol.errors import Code, FrameError, WillowError
+from delivery.protocol.frames import Command, Error, Frame, Hello
+from delivery.protocol.json.too_large import too_large as json_too_large
+from delivery.protocol.limits import FrameEnds, Limits
 from delivery.protocol.version import VERSION
 from delivery.sessions.session import Session
 from delivery.storage.lanes import on_desk
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 CROWDED_FRAMES = 10_000  # answers that wait for a slow client, beyond which its commands are not taken
 
+Encoder = json.Encoder | bincode.Encoder
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
@@ -71,6 +73,21 @@ class Handshake:
             )
         return min(seconds, settings.WILLOW.hold_max)
 
+    def encoder(self, limits: Limits) -> Encoder:
+        """What writes frames as this client reads them."""
+        if self.asks_for("binary"):
+            return bincode.Encoder(limits, extras=self.asks_for("extras"))
+        return json.Encoder(limits, base64=self._asked_form_of_bytes() == "base64")
+
+    def check(self) -> None:
+        """Refuse what cannot be meant."""
+        if (form := self._asked_form_of_bytes()) not in (None, "base64"):
+            raise WillowError(Code.BAD_REQUEST, "bytes", f"`bytes` must be base64, not {form!r}.")
+
+    def _asked_form_of_bytes(self) -> str | None:
+        given = self.headers.get("bytes") or self._argument("bytes")
+        return given.strip().lower() if given else None
+
     def _argument(self, name: str) -> str | None:
         values = self._query.get(name)
         return values[0] if values else None
@@ -79,10 +96,9 @@ class Handshake:
 class Outbox:
     """Frames on their way to the client: those of one turn of the loop go out together."""
 
-    def __init__(self, send: Send, *, binary: bool, batch: bool) -> None:
+    def __init__(self, send: Send, encoder: Encoder, *, batch: bool) -> None:
         self._send = send
-        self._codec = bincode if binary else json
-        self._part = "bytes" if binary else "text"
+        self._encoder = encoder
         self._batch = batch
         self._frames: list[Frame] = []
         self._something = asyncio.Event()
@@ -114,10 +130,11 @@ class Outbox:
         self._something.clear()
         frames, self._frames = self._frames, []
         if self._batch and len(frames) > 1:
-            await self._send({"type": "websocket.send", self._part: self._codec.encode_batch(frames)})
+            for data in self._encoder.encode_batch(frames):
+                await self._send({"type": "websocket.send", self._encoder.part: data})
         else:
             for frame in frames:
-                await self._send({"type": "websocket.send", self._part: self._codec.encode(frame)})
+                await self._send({"type": "websocket.send", self._encoder.part: self._encoder.encode(frame)})
 
 
 class ConnectConsumer(AsyncConsumer):
@@ -126,14 +143,15 @@ class ConnectConsumer(AsyncConsumer):
         handshake = Handshake(scope)
         node = await life.started()
         await send({"type": "websocket.accept"})
-        outbox = Outbox(send, binary=handshake.asks_for("binary"), batch=handshake.asks_for("batch"))
+        limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
+        outbox = Outbox(send, handshake.encoder(limits), batch=handshake.asks_for("batch"))
         session = await self._admit(node, handshake, outbox, send)
         if session is None:
             return
         writer = asyncio.create_task(outbox.run())
         session.close_socket = outbox.close
         try:
-            await self._read(session, outbox, receive)
+            await self._read(session, outbox, receive, limits)
         finally:
             session.close()
             writer.cancel()
@@ -143,6 +161,7 @@ class ConnectConsumer(AsyncConsumer):
         try:
             if node.draining:
                 raise WillowError(Code.UNAVAILABLE, node.name, "This node is stopping. Please connect to another one.")
+            handshake.check()
             principal = await self._who(node, handshake)
             if principal is None:
                 await send({"type": "websocket.close", "code": NOT_LET_IN, "reason": "A valid key is needed."})
@@ -169,9 +188,10 @@ class ConnectConsumer(AsyncConsumer):
         principal: Principal | None = await on_desk(node.desk, lambda connection: principal_of_key(connection, key))
         return principal
 
-    async def _read(self, session: Session, outbox: Outbox, receive: Callable[[], Awaitable[Any]]) -> None:
+    async def _read(
+        self, session: Session, outbox: Outbox, receive: Callable[[], Awaitable[Any]], limits: Limits
+    ) -> None:
         """Take frames until the socket closes; while too much is under way, take none."""
-        limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
         most = settings.WILLOW.connection_commands
         room = asyncio.Event()
         session.when_less = room.set
@@ -185,12 +205,16 @@ class ConnectConsumer(AsyncConsumer):
             event = await receive()
             if event["type"] == "websocket.disconnect":
                 return
-            if event.get("text") is not None:
-                handle(session, json.decode(event["text"], limits))
-            elif event.get("bytes") is not None:
-                handle(session, bincode.decode(event["bytes"], limits))
-            else:
-                handle(session, [frame_too_large(limits)])
+            handle(session, _decoded(event, limits))
+
+
+def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError]:
+    if event.get("text") is not None:
+        return json.decode(event["text"], limits)
+    if event.get("bytes") is not None:
+        return bincode.decode(event["bytes"], limits)
+    ends: FrameEnds = event["too_large"]
+    return [bincode.too_large(ends, limits) if event["binary"] else json_too_large(ends, limits)]
 
 
 def _close_code(node: Node, error: WillowError) -> int:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from delivery.commands.read import stream_is_subscribed_to
+from delivery.engine.demands import Demand, Turns
 from delivery.engine.queues import default_match
-from delivery.engine.waiters import Demand, Turns
 from delivery.moves.posting import PostRequest
 from delivery.node import life
 from delivery.node.node import Node

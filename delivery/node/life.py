@@ -8,6 +8,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from clients.statements import statement as client_statement
+from delivery.moves.leases import restart_leases
 from delivery.node.node import Node
 from delivery.protocol.close_codes import NODE_IS_DRAINING
 from delivery.storage.connection import fetch_rows
@@ -32,7 +33,7 @@ async def start() -> None:
     async def join(connection: AsyncConnection[Any]) -> Any:
         parameters = {"name": willow.node_name, "url": willow.advertised_url}
         [me] = await fetch_rows(connection, client_statement("join_node"), parameters)
-        await connection.execute(statement("restart_leases"), {"holder": me.orphans})
+        await restart_leases(connection, me.orphans)
         await connection.execute(statement("empty_line"), {"node": me.id})
         return me.id
 

@@ -18,6 +18,7 @@ from delivery.engine.engine import Engine
 from delivery.engine.queues import Directory
 from delivery.engine.waiters import MOST_PLACES_AT_ONCE
 from delivery.metrics.several_processes import remove_own, write_own
+from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.service_names import is_service_queue
 from delivery.node.key_changes import refresh_principals
@@ -133,7 +134,7 @@ class Node:
                 if found is None:
                     return None, []
                 # Its node may have died without anybody noticing: the claims' time starts again now.
-                await connection.execute(statement("restart_leases"), {"holder": [found[0]]})
+                await restart_leases(connection, [found[0]])
                 held = await connection.execute(statement("held_by"), {"holder": found[0]})
                 return found, await held.fetchall()
 
@@ -341,7 +342,7 @@ class Node:
         async def leave(connection: AsyncConnection[Any]) -> None:
             async with connection.transaction():
                 await connection.execute(client_statement("leave_sessions"), {"session": sessions, "node": self.id})
-                await connection.execute(statement("restart_leases"), {"holder": sessions})
+                await restart_leases(connection, sessions)
                 await connection.execute(client_statement("leave_node"), {"node": self.id})
 
         await on_desk(self.desk, leave)

@@ -15,7 +15,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from delivery.inspection.filters import MessageFilter, Place, find_page, with_sequence_found
-from delivery.moves.endings import Death, mark_dead
+from delivery.moves.dead_letters import Death, mark_dead
 from delivery.moves.message_id import MOST_IDS, MessageId, row_id
 from delivery.moves.states import State
 from delivery.moves.transfer import Transfer, lock_unclaimed, transfer

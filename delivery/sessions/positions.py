@@ -8,10 +8,9 @@ from psycopg import AsyncConnection
 from delivery.protocol.errors import WillowError
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.statements import statement
+from queues.integer_ranges import BIGINT_MAX
 
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
-
-LARGEST_INDEX = 2**63 - 1  # what PostgreSQL's bigint holds
 
 
 class StartPosition(NamedTuple):
@@ -91,7 +90,7 @@ async def open_position(
         "client_id": client_id,
         "queue_id": queue_id,
         "start": "index" if by_index else start,
-        "start_index": min(start, LARGEST_INDEX) if by_index else None,
+        "start_index": min(start, BIGINT_MAX) if by_index else None,
     }
     row = await (await connection.execute(statement("open_position"), parameters)).fetchone()
     return StartPosition(*row) if row else None

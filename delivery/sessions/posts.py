@@ -4,11 +4,11 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from delivery.moves.notify import FINISH, READY, SYNC, WRITE
 from delivery.moves.posting import PostRequest
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Stage
 from delivery.protocol.frames import Notice, Post
+from delivery.storage.vocabulary import FINISH, READY, SYNC, WRITE
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from delivery.engine.waiters import Demand
+from delivery.engine.demands import Demand
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import NoMessage
 

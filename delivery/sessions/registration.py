@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 from clients.models import Permission
 from clients.principal import Principal
 from clients.statements import statement as client_statement
+from delivery.moves.leases import hand_claims_over
 from delivery.protocol.errors import Code, WillowError
 from delivery.sessions.subscriptions import Wish
 from delivery.storage.connection import fetch_rows
@@ -80,7 +81,7 @@ async def _take_over(connection: AsyncConnection[Any], client_id: int, session_i
         if earlier.alive:
             reason = f"This client has a live session on the node {earlier.node}."
             raise WillowError(Code.PERMISSION_DENIED, earlier.node, reason)
-        await connection.execute(statement("hand_claims_over"), {"from": earlier.id, "to": session_id})
+        await hand_claims_over(connection, earlier=earlier.id, later=session_id)
         await connection.execute(client_statement("end_sessions"), {"session": [earlier.id]})
 
 

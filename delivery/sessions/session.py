@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 
 from clients.models import Permission
 from clients.principal import Principal
-from delivery.engine.waiters import Demand, Turns
+from delivery.engine.demands import Demand, Turns
 from delivery.moves.endings import FailRequest
 from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from delivery.engine.demands import Demand
 from delivery.engine.queues import Watch
-from delivery.engine.waiters import Demand
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
 from delivery.sessions.positions import StartPosition

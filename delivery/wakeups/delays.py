@@ -6,6 +6,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from delivery.moves.waiting import come_due
 from delivery.protocol.errors import WillowError
 from delivery.storage.lanes import Job, Lane
 from delivery.storage.statements import statement
@@ -34,8 +35,7 @@ class Delays:
         del self._timers[queue_id]
 
         async def work(connection: AsyncConnection[Any]) -> float | None:
-            parameters = {"queue_id": [queue_id], "now": None, "limit": MOST_AT_ONCE}
-            await connection.execute(statement("come_due"), parameters)
+            await come_due(connection, queue_ids=[queue_id], limit=MOST_AT_ONCE)
             row = await (await connection.execute(statement("next_due"), {"queue_id": queue_id})).fetchone()
             return row[0] if row else None
 

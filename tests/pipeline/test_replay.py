@@ -102,7 +102,7 @@ def bodies(taken: Callable[[], list[Taken]]) -> list[bytes]:
 
 def test_without_go_nothing_is_posted(replay: Replay, taken: Callable[[], list[Taken]], tmp_path: Path) -> None:
     said = replay()
-    assert "Of orders 6 messages ended from" in said
+    assert "6 messages of orders ended from" in said
     assert "5 have a body, 50 B in all." in said
     assert "1 have none and cannot be posted" in said
     assert "5 are to be posted, in about 5.0 ms at 1000 per second." in said
@@ -214,7 +214,7 @@ def test_a_full_queue_ends_the_run_and_the_next_one_goes_on(
             await client.create(queue, tags=["eu"], max_length=3)
 
     asyncio.run(bound())
-    with pytest.raises(PipelineError, match="The broker refused to go on: Overloaded"):
+    with pytest.raises(PipelineError, match="The broker refused the posts: Overloaded"):
         replay("--go")
     assert len(posted := bodies(taken)) == 3
     replay("--go")

@@ -14,7 +14,7 @@ WITH looked AS MATERIALIZED (
      ORDER BY index LIMIT %(looked_at)s)
     UNION ALL
     (SELECT * FROM delivery_message
-     WHERE %(walk)s = 'delayed' AND queue_id = %(queue_id)s AND state = 1
+     WHERE %(walk)s = 'delayed' AND queue_id = %(queue_id)s AND state = :DELAYED
        AND index > %(after)s AND index <= %(index_to)s
      ORDER BY index LIMIT %(looked_at)s)
 ), matching AS (

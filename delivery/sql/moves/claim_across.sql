@@ -11,7 +11,7 @@ WITH considered AS (
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence, priority * -1 AS rank, index, posted_at
         FROM delivery_message
-        WHERE queue_id = q.id AND state = 0 AND (expires_at IS NULL OR expires_at > now())
+        WHERE queue_id = q.id AND state = :READY AND (expires_at IS NULL OR expires_at > now())
         ORDER BY priority * -1, index
         LIMIT %(looked_at)s
     ) m
@@ -25,13 +25,13 @@ WITH considered AS (
 ), locked AS MATERIALIZED (
     SELECT m.queue_id, m.sequence, c.place
     FROM chosen c JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
-    WHERE m.state + 0 = 0  -- still ready; written so that only the primary key fits
+    WHERE m.state + 0 = :READY  -- still ready; written so that only the primary key fits
     ORDER BY c.place
     LIMIT %(places)s
     FOR UPDATE OF m SKIP LOCKED
 ), claimed AS (
     UPDATE delivery_message m
-    SET state = 2, holder = %(holder)s, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
+    SET state = :CLAIMED, holder = %(holder)s, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
         work_timeout = coalesce(%(work_timeout)s, q.heartbeat_timeout),
         lease_until = now() + coalesce(%(work_timeout)s, q.heartbeat_timeout) * interval '1 second'
     FROM locked l JOIN queues_queue q ON q.id = l.queue_id
@@ -40,9 +40,10 @@ WITH considered AS (
               m.poster, m.poster_node, m.label, m.notify, q.name AS queue_name
 ), noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
-    SELECT poster, 3, label, queue_id, CASE WHEN notify & 128 > 0 THEN queue_name END, sequence, index
+    SELECT poster, :STAGE_ASSIGN, label, queue_id, CASE WHEN notify & :NAMED_SEVERAL > 0 THEN queue_name END,
+           sequence, index
     FROM claimed
-    WHERE notify & 8 > 0 AND NOT %(pops)s AND poster_node <> %(node)s
+    WHERE notify & :NOTIFY_ASSIGN > 0 AND NOT %(pops)s AND poster_node <> %(node)s
 )
 SELECT place, queue_id, sequence, index, attempts, priority, body, work_timeout, poster, poster_node, label, notify
 FROM claimed ORDER BY place
