@@ -44,7 +44,7 @@ class Delivery(Frame, frozen=True, tag="message"):
     attempt: int
     priority: int
     work_timeout: float | None = None  # seconds that the claim lasts without a keepalive
-    left: int = 0  # how many more messages of the same answer follow
+    left: int | None = None  # how many more messages of the same answer follow, if it may be several
 
 
 class NoMessage(Frame, frozen=True):

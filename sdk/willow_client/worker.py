@@ -164,7 +164,8 @@ class Slot:
         self._subscription = subscription
         self._time_limit = time_limit
         self._task: asyncio.Task[Any] | None = None
-        self._at_work = False
+        self._is_busy = False
+        self._is_handling = False  # its part of the work that may be interrupted
         self._interrupted: EventKind | None = None  # why the handler is being cancelled
 
     async def work(self) -> None:
@@ -184,12 +185,12 @@ class Slot:
             raise
 
     def stop_when_idle(self) -> None:
-        if not self._at_work and self._task is not None:
+        if not self._is_busy and self._task is not None:
             self._task.cancel()
 
     def interrupt(self, why: EventKind) -> None:
         """Cancel the handler; as with `asyncio.timeout`, the task goes on."""
-        if self._at_work and self._interrupted is None and self._task is not None:
+        if self._is_handling and self._interrupted is None and self._task is not None:
             self._interrupted = why
             self._task.cancel()
 
@@ -197,35 +198,36 @@ class Slot:
         self._runner.close()
 
     async def _handle(self, message: Message) -> None:
-        self._at_work = True
+        self._is_busy = True
         self._interrupted = None
-        message.tell_when_lost(lambda: self.interrupt("lost"))
-        loop = asyncio.get_running_loop()
-        limit = loop.call_later(self._time_limit, self.interrupt, "timed_out") if self._time_limit else None
         began = time.monotonic()
         self._worker.report("started", message)
-        try:
-            kind, error = await self._run(message, began)
-        finally:
-            self._at_work = False
-            if limit is not None:
-                limit.cancel()
+        kind, error, reply = await self._run(message)
+        kind, error = await self._settle(message, kind, error, reply)
         self._worker.report(kind, message, began, error)
+        self._is_busy = False
 
-    async def _run(self, message: Message, began: float) -> tuple[EventKind, BaseException | None]:
+    async def _run(self, message: Message) -> tuple[EventKind, BaseException | None, Any]:
+        """How the handler ended, what it raised, and what it returned."""
+        loop = asyncio.get_running_loop()
+        limit = loop.call_later(self._time_limit, self.interrupt, "timed_out") if self._time_limit else None
+        self._is_handling = True
+        message.tell_when_lost(lambda: self.interrupt("lost"))
         try:
-            reply = await self._runner.run(message)
+            return "finished", None, await self._runner.run(message)
         except asyncio.CancelledError as cancelled:
             why = self._interrupted
             if why is None:
                 raise
             assert self._task is not None
             self._task.uncancel()
-            return await self._settle(message, why, cancelled)
+            return why, cancelled, None
         except (Exception, SystemExit) as error:
-            return await self._settle(message, _kind_of(error), error)
-        self._at_work = False  # what comes now is no work that could be interrupted
-        return await self._settle(message, "finished", None, reply)
+            return _kind_of(error), error, None
+        finally:
+            self._is_handling = False
+            if limit is not None:
+                limit.cancel()
 
     async def _settle(
         self, message: Message, kind: EventKind, error: BaseException | None, reply: Any = None
