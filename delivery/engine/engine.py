@@ -1,6 +1,7 @@
 """The engine of one node: what its clients do to messages is done here, in batches, by the moves of delivery/moves/.
 
-posts lane: post          turns lane: finish, fail, keepalive, pop, claim, then the line of workers, in this order
+posts lane: post
+turns lane: finish, fail, keepalive, release, cancel, pop, claim, then the line of workers, in this order
 """
 
 from collections import Counter
@@ -19,7 +20,16 @@ from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
 from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
-from delivery.moves.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
+from delivery.moves.cancelling import CancelRequest, answer_cancels, cancel
+from delivery.moves.endings import (
+    Ending,
+    Endings,
+    FailRequest,
+    Failures,
+    FinishRequest,
+    KeepaliveRequest,
+    ReleaseRequest,
+)
 from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
@@ -27,6 +37,7 @@ from delivery.protocol.errors import Code, WillowError
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
 from delivery.wakeups.delays import Delays
+from delivery.wakeups.expiries import Expiries
 
 
 class KeepaliveAllRequest:
@@ -96,6 +107,8 @@ class Engine:
                 FinishRequest: endings.run_finishes,
                 FailRequest: endings.run_fails,
                 KeepaliveRequest: endings.run_keepalives,
+                ReleaseRequest: endings.run_releases,
+                CancelRequest: self._run_cancels,
                 KeepaliveAllRequest: self._run_keepalive_all,
                 PopAttempt: taking.run_pops,
                 ClaimAttempt: taking.run_claims,
@@ -108,6 +121,12 @@ class Engine:
         self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, stock=self.stock)
         self._most_commands = settings.WILLOW.node_commands
         self.delays = Delays(desk, self.became_ready)
+        self.expiries = Expiries(
+            desk,
+            node_id=node_id,
+            node_name=node_name,
+            announce=lambda buried: endings.announce(Failures([], buried)),
+        )
 
     @property
     def commands_under_way(self) -> int:
@@ -140,7 +159,7 @@ class Engine:
         self.stock.forget(queue_id)
         self._floors.remove(queue_id)
 
-    def end(self, request: Ending | KeepaliveAllRequest) -> None:
+    def end(self, request: Ending | KeepaliveAllRequest | CancelRequest) -> None:
         self.turns.submit(request)
 
     def take(self, demand: Demand, wait_seconds: float) -> None:
@@ -227,6 +246,11 @@ class Engine:
         await restart_leases(connection, [request.holder for request in requests])
         for request in requests:
             request.answer(None)
+
+    async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> None:
+        cancelled = await cancel(connection, requests, node_name=self._node_name)
+        self.moves.dropped += len(cancelled)
+        answer_cancels(requests, cancelled)
 
 
 def node_is_overloaded() -> WillowError:

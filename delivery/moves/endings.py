@@ -1,4 +1,4 @@
-"""How claims end: finished, failed, timed out. What ran out of attempts is buried (dead_letters.py)."""
+"""How claims end: finished, failed, timed out, given back. What ran out of attempts is buried (dead_letters.py)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from psycopg import AsyncConnection
 from delivery.moves.dead_letters import Buried, bury
 from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
-from delivery.moves.notices import Notices
+from delivery.moves.notices import Notices, why_unanswered
 from delivery.protocol.errors import Code, WillowError
-from delivery.storage.columns import ByteaColumn, Column, Float8Column, TextColumn
+from delivery.storage.columns import BigintColumn, ByteaColumn, Column, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.meters import Moves
 from delivery.storage.statements import statement
@@ -29,6 +29,7 @@ class Ending:
     index: int | None
     holder: int
     answer: Answer
+    attempt: int | None = None  # None: whichever it is
     synchronous: bool = False
 
     def fail(self, error: WillowError) -> None:
@@ -47,11 +48,17 @@ class FailRequest(Ending):
     client: str | None = None
     error: str | None = None
     delay: float | None = None
+    final: bool = False  # there is no next attempt, however many are left
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class KeepaliveRequest(Ending):
     pass
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ReleaseRequest(Ending):
+    """The holder has not begun with it."""
 
 
 def failing_claim(claim: Any, *, holder: int, client: str | None, reason: Reason) -> FailRequest:
@@ -98,6 +105,11 @@ class FailedClaim(NamedTuple):
     delay: float
 
 
+class Released(NamedTuple):
+    place: int
+    queue_id: int
+
+
 class HeldElsewhere(NamedTuple):
     place: int
 
@@ -130,10 +142,15 @@ async def retry(
         "reason": TextColumn([claim.reason for claim in claims]),
         "error": TextColumn([claim.error for claim in claims]),
         "delay": Float8Column([claim.delay for claim in claims]),
+        "final": BigintColumn([int(claim.final) for claim in claims]),
         "node": node_id,
         "node_name": node_name,
     }
     return await fetch_batch(connection, statement("retry"), columns, FailedClaim)
+
+
+async def release(connection: AsyncConnection[Any], claims: Sequence[ReleaseRequest]) -> list[Released]:
+    return await fetch_batch(connection, statement("release"), held_columns(claims), Released)
 
 
 class Endings:
@@ -167,6 +184,13 @@ class Endings:
         rows = await keepalive(connection, requests)
         await self._answer(connection, requests, {row.place for row in rows})
 
+    async def run_releases(self, connection: AsyncConnection[Any], requests: list[ReleaseRequest]) -> None:
+        rows = await release(connection, requests)
+        self._moves.released += len(rows)
+        for row in rows:
+            self._became_ready(row.queue_id, 0.0)
+        await self._answer(connection, requests, {row.place for row in rows})
+
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
         async with connection.transaction():
             failures = await self.fail(connection, requests)
@@ -189,7 +213,7 @@ class Endings:
                 self._notices.tell(row, "retry")
                 self._became_ready(row.queue_id, row.delay)
         for one in failures.buried:
-            self._notices.tell(one.row, "drop")
+            self._notices.tell(one.row, "drop", why_unanswered(one.row))
             self._became_ready(one.copy.queue.id, 0.0)
 
     async def _answer(self, connection: AsyncConnection[Any], requests: Sequence[Ending], done: set[int]) -> None:

@@ -132,7 +132,7 @@ class PendingNotice(models.Model):
     queue_name = models.TextField(null=True, help_text="Set when the post named several queues, and for requests.")
     sequence = models.BigIntegerField()
     index = models.BigIntegerField()
-    reply = models.BinaryField(null=True)
+    reply = models.BinaryField(null=True)  # of a request that has none: why
     notify = models.SmallIntegerField(db_default=0, help_text="As of the message: tells requests from posts.")
     created_at = models.DateTimeField(db_default=Now())
 

@@ -29,6 +29,8 @@ MOVES = (
     Move("pop", starts=frozenset({State.READY})),
     Move("finish", starts=frozenset({State.CLAIMED})),
     Move("retry", starts=frozenset({State.CLAIMED}), leads_to=UNCLAIMED),
+    Move("release", starts=frozenset({State.CLAIMED}), leads_to=frozenset({State.READY})),
+    Move("cancel", starts=UNCLAIMED),
     Move("bury", starts=UNCLAIMED | {State.CLAIMED}),
     Move("drop_oldest", starts=UNCLAIMED | {State.RETAINED}),
     Move("retain_streams", starts=frozenset({State.RETAINED})),

@@ -26,7 +26,6 @@ from delivery.protocol.bincode.types import (
 )
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.fields import MOST_CLAIMS
-from delivery.protocol.frames import Command
 
 MOST_ITEMS = MOST_CLAIMS  # of any list
 
@@ -35,7 +34,7 @@ MOST_ITEMS = MOST_CLAIMS  # of any list
 FieldReader = Callable[[bytes, int, dict[str, Any]], int]
 
 
-def compile_field_reader(command: type[Command]) -> FieldReader:
+def compile_field_reader(command: type[Struct]) -> FieldReader:
     lines = []
     for field, wire_type in layout(command):
         lines += [f"field = {field.encode_name!r}", *_reading(wire_type, f"values[{field.encode_name!r}]")]

@@ -33,6 +33,12 @@ MOST_OBJECTS = 1_000_000  # that a frame may seem to hold, texts included, befor
 
 _COMMAND_TYPES = {command.__struct_config__.tag: command for command in COMMANDS}
 _BODY_KEYS = frozenset(BODY_FIELDS.values())
+
+
+class _AnyObject(msgspec.Struct):
+    """Its members are passed over."""
+
+
 _NOT_GIVEN, _NULL = msgspec.Raw(), msgspec.Raw(b"null")
 # Whatever else an object has is passed over, and takes no memory.
 _KnownMembers = msgspec.defstruct(
@@ -45,7 +51,7 @@ _KnownMembers = msgspec.defstruct(
 )
 _MEMBERS_DECODER = msgspec.json.Decoder(_KnownMembers)
 _ELEMENTS_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
-_OBJECTS_DECODER = msgspec.json.Decoder(list[msgspec.defstruct("_AnyObject", [])])
+_OBJECTS_DECODER = msgspec.json.Decoder(list[_AnyObject])
 _has_lone_surrogate = re.compile(
     rb"(?:[^\\]++|\\u[dD][89abAB]..\\u[dD][c-fC-F]|\\(?!u[dD][89a-fA-F]).)*+\\u[dD][89a-fA-F]", re.DOTALL
 ).match
