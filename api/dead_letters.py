@@ -14,7 +14,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
+from api.access import operator_of, require, require_admin, require_bodies_for_text
 from api.fields import BigInteger, Paging, Seconds, page_of
 from api.filters import (
     ChosenDeadLetters,
@@ -23,13 +23,14 @@ from api.filters import (
     message_filter,
     queues_of_ids,
 )
-from api.messages import MOST_BYTES, SHOWN_BYTES, MessageSerializer, next_cursor, page_of_messages, shown_message
-from api.pages import keyset_page
+from api.messages import MOST_BYTES, SHOWN_BYTES, MessageSerializer, page_of_messages, shown_message
+from api.pages import page_of_rows
 from api.problems import Conflict
 from api.tallies import TallySerializer
 from api.views import ApiView, found, queue_numbered
 from clients.models import Permission
 from clients.rest import principal_of
+from delivery.inspection.search import MessageRow
 from delivery.models import RedriveJob
 from delivery.moves.message_id import MessageId
 from delivery.moves.states import Reason
@@ -37,6 +38,7 @@ from delivery.operating import dead_letters as operating
 from delivery.operating import redrive_jobs as redrive
 from delivery.operating.messages import Choice
 from delivery.operating.models import JobState
+from delivery.operating.permissions import May
 from delivery.protocol.errors import Code, WillowError
 from queues.definitions import DEAD_SUFFIX
 from queues.models import Queue
@@ -80,7 +82,7 @@ class RedriveSerializer(ChosenDeadLetters):
     undo_seconds = Seconds(
         default=redrive.UNDO_SECONDS,
         max_value=redrive.LONGEST_UNDO_SECONDS,
-        help_text="So long, what nobody has taken yet can be brought back.",
+        help_text="For this long, messages that nobody has taken yet can be brought back.",
     )
 
 
@@ -128,9 +130,9 @@ def asked_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
     return administered(request, chosen_dead_letter_queues(asked), asked)
 
 
-def shown_dead_letter(row: Any, queue: Queue | None, *, with_body: bool) -> dict[str, Any]:
+def shown_dead_letter(row: MessageRow) -> dict[str, Any]:
     return {
-        **shown_message(row, queue, with_body=with_body),
+        **shown_message(row),
         "reason": row.dead_reason,
         "died_at": row.died_at,
         "origin_shard": row.origin_queue_id,
@@ -147,11 +149,7 @@ class DeadLettersApi(ApiView):
         """Dead letters that a filter chooses, oldest first in each queue."""
         asked = self.asked(DeadLetterArguments)
         queues = asked_queues(request, asked)
-        page = page_of_messages(asked, message_filter(asked, queues))
-        by_number = {queue.pk: queue for queue in queues}
-        with_body = may_see_bodies(request)
-        results = [shown_dead_letter(row, by_number.get(row.queue_id), with_body=with_body) for row in page.rows]
-        return Response({"results": results, "next": next_cursor(page)})
+        return Response(page_of_messages(request, asked, message_filter(asked, queues), shown_dead_letter))
 
 
 class GroupsApi(ApiView):
@@ -174,7 +172,7 @@ class GroupsApi(ApiView):
 
 
 class DeadLettersActionApi(ApiView):
-    staff_needs = {"POST": (Staff.REDRIVE,)}
+    staff_needs = {"POST": (May.REDRIVE,)}
 
     def chosen(self, sent: dict[str, Any]) -> Choice:
         """What the action is about, as far as the caller may do it."""
@@ -201,7 +199,7 @@ class NdjsonRenderer(JSONRenderer):
 
 
 class ExportApi(ApiView):
-    staff_needs = {"GET": (Staff.SEE_BODIES, Staff.REDRIVE)}
+    staff_needs = {"GET": (May.SEE_BODIES, May.REDRIVE)}
     renderer_classes = [NdjsonRenderer, JSONRenderer]
 
     @extend_schema(
@@ -234,7 +232,7 @@ class RedrivesApi(DeadLettersActionApi):
     @extend_schema(parameters=[Paging], responses=page_of(JobSerializer), operation_id="list_redrives")
     def get(self, request: Request) -> Response:
         """Redrives, the newest first."""
-        page = keyset_page(
+        page = page_of_rows(
             RedriveJob.objects.all(),
             ("-id",),
             self.asked(Paging),
@@ -296,7 +294,7 @@ class RedriveApi(ApiView):
 
 
 class CancelRedriveApi(RedriveApi):
-    staff_needs = {"POST": (Staff.REDRIVE,)}
+    staff_needs = {"POST": (May.REDRIVE,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="cancel_redrive")
@@ -306,7 +304,7 @@ class CancelRedriveApi(RedriveApi):
 
 
 class UndoRedriveApi(RedriveApi):
-    staff_needs = {"POST": (Staff.REDRIVE,)}
+    staff_needs = {"POST": (May.REDRIVE,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="undo_redrive")

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from api.access import require_any, require_operator
 from api.fields import BigInteger, Name, Paging, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.views import ApiView, queue_numbered
 from delivery.facts.models import (
     ClientFact,
@@ -105,7 +105,7 @@ class FactsApi(ApiView):
             values: dict[str, Any] = self.serializer(row).data
             return values
 
-        return Response(keyset_page(rows, self.keys, asked, shown=shown))
+        return Response(page_of_rows(rows, self.keys, asked, shown=shown))
 
     def check(self, request: Request, asked: dict[str, Any]) -> None:
         if "shard" in asked:

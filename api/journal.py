@@ -11,9 +11,9 @@ from api.access import require_admin, require_operator
 from api.fields import BigInteger, BodyField, Name, Paging, page_of, shown_body
 from api.filters import QueueChoice
 from api.messages import administered_queues
-from api.pages import read_cursor, write_cursor
+from api.pages import answered_page, asked_cursor
 from api.views import ApiView
-from delivery.inspection.journal import JournalFilter, JournalPlace, journal_page
+from delivery.inspection.journal import LIST, JournalFilter, journal_page
 from delivery.moves.states import Outcome
 from queues.models import Queue
 
@@ -74,11 +74,8 @@ class JournalApi(ApiView):
             raise serializers.ValidationError({"index": "An index is one of a queue: name that, too."})
         names = ("index", "outcome", "reason", "client", "ended_before", "ended_after")
         chosen = JournalFilter(queue_id=queue_id, **{name: asked.get(name) for name in names})
-        last = read_cursor(asked.get("cursor"), of="journal")
-        place = JournalPlace(*last) if last is not None else None
-        page = journal_page(chosen=chosen, place=place, limit=asked["limit"])
-        cursor = None if page.next is None else write_cursor([page.next.place, page.next.id], of="journal")
-        return Response({"results": [shown_row(row) for row in page.rows], "next": cursor})
+        page = journal_page(chosen=chosen, after=asked_cursor(asked, of=LIST), limit=asked["limit"])
+        return Response(answered_page(page, shown_row, of=LIST))
 
     def _queue_id(self, request: Request, asked: dict[str, Any]) -> int | None:
         """The one queue that is asked for. One that was deleted still has its journal, for operators."""

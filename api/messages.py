@@ -1,5 +1,6 @@
 """/api/messages: looking at messages without claiming them, posting and popping, and what operators do to them."""
 
+from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -7,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
+from api.access import may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
 from api.diagnoses import CausesSerializer, TimelineSerializer, shown_causes, shown_events
 from api.fields import BigInteger, BodyField, Name, Paging, Priority, Seconds, Strict, Tags, page_of, shown_body
 from api.filters import (
@@ -18,21 +19,21 @@ from api.filters import (
     message_filter,
     queues_of_ids,
 )
-from api.pages import read_cursor, write_cursor
+from api.pages import answered_page, asked_cursor
 from api.tallies import TallySerializer
 from api.views import ApiView, found, queue_numbered
 from clients.models import Permission
 from clients.rest import principal_of
 from delivery.gateway import http as over_http
 from delivery.inspection.diagnosis import why_message
-from delivery.inspection.filters import MessageFilter, Page, Place, messages_page
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.search import MessageRow, find_message, find_messages, list_name
 from delivery.inspection.tag_explainer import MATCHES
 from delivery.inspection.timeline import message_timeline
-from delivery.models import Message
 from delivery.moves.message_id import MessageId
-from delivery.moves.states import State
 from delivery.operating import messages as operating
 from delivery.operating.messages import Choice
+from delivery.operating.permissions import May
 from delivery.protocol.frames import Pop, Post
 from queues.models import Queue
 
@@ -41,7 +42,6 @@ MOST_BYTES = 1_000_000
 MOST_POPPED = 100
 LONGEST_WAIT = 30.0  # seconds
 SHORT_TEXT = 500  # characters
-CURSOR = "messages"
 
 
 class MessageSerializer(serializers.Serializer):
@@ -145,18 +145,18 @@ class OneMessageArguments(Strict):
     index = BigInteger(required=False, help_text="So that no later message with the same ID is meant.")
 
 
-def shown_message(row: Any, queue: Queue | None, *, with_body: bool) -> dict[str, Any]:
+def shown_message(row: MessageRow) -> dict[str, Any]:
     names = ("sequence", "index", "priority", "attempts", "posted_at", "available_at", "expires_at", "key",
              "assigned_at", "lease_until", "last_error", "last_client")  # fmt: skip
     return {
         "id": str(MessageId(row.queue_id, row.sequence, row.index)),
         "shard": row.queue_id,
-        "queue": queue.name if queue else "",
-        "tags": queue.tags if queue else [],
-        "state": State(row.state).label,
+        "queue": row.queue_name,
+        "tags": row.queue_tags,
+        "state": row.state.label,
         "session": row.holder,
         "size": row.size,
-        "body": shown_body(row.body) if with_body else None,
+        "body": shown_body(row.body),
         **{name: getattr(row, name) for name in names},
     }
 
@@ -171,32 +171,28 @@ def administered_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
     return queues
 
 
-def page_of_messages(asked: dict[str, Any], chosen: MessageFilter) -> Page:
-    last = read_cursor(asked.get("cursor"), of=CURSOR)
-    place = Place(*last) if last is not None else None
-    return messages_page(chosen=chosen, place=place, limit=asked["limit"], body_bytes=asked["body_bytes"])
-
-
-def next_cursor(page: Page) -> str | None:
-    return None if page.next is None else write_cursor([page.next.queue, page.next.after], of=CURSOR)
+def page_of_messages(
+    request: Request, asked: dict[str, Any], chosen: MessageFilter, shown: Callable[[MessageRow], dict[str, Any]]
+) -> dict[str, Any]:
+    of = list_name(chosen.order)
+    body_bytes = asked["body_bytes"] if may_see_bodies(request) else None
+    after = asked_cursor(asked, of=of)
+    return answered_page(find_messages(chosen, limit=asked["limit"], after=after, body_bytes=body_bytes), shown, of=of)
 
 
 class MessagesApi(ApiView):
-    staff_needs = {"POST": (Staff.CHANGE_MESSAGES,)}
+    staff_needs = {"POST": (May.CHANGE_MESSAGES,)}
 
     @extend_schema(parameters=[MessageArguments], responses=page_of(MessageSerializer), operation_id="list_messages")
     def get(self, request: Request) -> Response:
-        """Messages that a filter chooses, oldest first in each queue; nobody loses one by being looked at.
+        """Messages that a filter chooses, oldest first in each queue. Looking at a message does not claim it.
 
-        A page may be short, or empty, and yet have a next one, when few of many messages are chosen.
+        Where `state` is only `delayed`, those that are due next come first; where it is only `claimed`, those whose
+        lease ends next. A page may be short, or empty, and yet have a next one, when few of many messages are chosen.
         """
         asked = self.asked(MessageArguments)
         queues = administered_queues(request, asked)
-        page = page_of_messages(asked, message_filter(asked, queues))
-        by_number = {queue.pk: queue for queue in queues}
-        with_body = may_see_bodies(request)
-        results = [shown_message(row, by_number.get(row.queue_id), with_body=with_body) for row in page.rows]
-        return Response({"results": results, "next": next_cursor(page)})
+        return Response(page_of_messages(request, asked, message_filter(asked, queues), shown_message))
 
     @extend_schema(request=PostSerializer, responses={201: PostedSerializer}, operation_id="post_message")
     def post(self, request: Request) -> Response:
@@ -220,7 +216,7 @@ class MessagesApi(ApiView):
 
 
 class PopApi(ApiView):
-    staff_needs = {"POST": (Staff.CHANGE_MESSAGES, Staff.SEE_BODIES)}
+    staff_needs = {"POST": (May.CHANGE_MESSAGES, May.SEE_BODIES)}
 
     @extend_schema(request=PopSerializer, responses=PoppedMessagesSerializer, operation_id="pop_messages")
     def post(self, request: Request) -> Response:
@@ -249,7 +245,7 @@ class PopApi(ApiView):
 
 
 class MessagesActionApi(ApiView):
-    staff_needs = {"POST": (Staff.CHANGE_MESSAGES,)}
+    staff_needs = {"POST": (May.CHANGE_MESSAGES,)}
 
     def chosen(self, sent: dict[str, Any]) -> Choice:
         """What the action is about, once it is sure that the caller may do it."""
@@ -271,7 +267,7 @@ class RetryApi(MessagesActionApi):
 class DropApi(MessagesActionApi):
     @extend_schema(request=ChosenMessages, responses=TallySerializer, operation_id="drop_messages")
     def post(self, request: Request) -> Response:
-        """Drop messages for good, those apart that a client holds."""
+        """Drop messages for good. Those that a client holds stay."""
         chosen = self.chosen(self.sent(ChosenMessages))
         return Response(operating.messages_drop(chosen=chosen, by=operator_of(request)).as_json())
 
@@ -306,18 +302,14 @@ class OneMessageApi(ApiView):
 
 
 class MessageApi(OneMessageApi):
-    staff_needs = {"DELETE": (Staff.CHANGE_MESSAGES,)}
+    staff_needs = {"DELETE": (May.CHANGE_MESSAGES,)}
 
     @extend_schema(parameters=[OneMessageArguments], responses=MessageSerializer, operation_id="show_message")
     def get(self, request: Request, shard: int, sequence: int) -> Response:
         """One message, with its whole body."""
         one = self.message_id(shard, sequence)
-        message = Message.objects.filter(queue_id=shard, sequence=sequence).first()
-        if message is not None and one.index not in (None, message.index):
-            message = None
-        message = found(message, str(one), f"There is no message {one}.")
-        message.size = len(message.body)  # type: ignore[attr-defined]
-        return Response(shown_message(message, queue_numbered(shard), with_body=may_see_bodies(request)))
+        message = find_message(one, with_body=may_see_bodies(request))
+        return Response(shown_message(found(message, str(one), f"There is no message {one}.")))
 
     @extend_schema(parameters=[OneMessageArguments], responses={200: TallySerializer}, operation_id="drop_message")
     def delete(self, request: Request, shard: int, sequence: int) -> Response:

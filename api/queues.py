@@ -8,10 +8,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, may_see, operator_of, require, require_admin, require_any
+from api.access import may_see, operator_of, require, require_admin, require_any
 from api.diagnoses import CausesSerializer, shown_causes
 from api.fields import BigInteger, Name, Paging, Seconds, Strict, Tags, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.problems import Conflict
 from api.tallies import TallySerializer
 from api.views import ApiView, queue_numbered
@@ -20,6 +20,7 @@ from delivery.figures.status import status_of
 from delivery.inspection.diagnosis import why_queue
 from delivery.inspection.tag_explainer import MATCHES, explain_tags
 from delivery.operating import queues as operating
+from delivery.operating.permissions import May
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import INTEGER_MAX
 from queues.definitions import SETTING_NAMES, tag_set
@@ -137,7 +138,7 @@ def queue_detail(queue: Queue) -> dict[str, Any]:
 
 
 class QueuesApi(ApiView):
-    staff_needs = {"POST": (Staff.CREATE_QUEUES,)}
+    staff_needs = {"POST": (May.CREATE_QUEUES,)}
 
     @extend_schema(parameters=[QueueArguments], responses=page_of(QueueSerializer), operation_id="list_queues")
     def get(self, request: Request) -> Response:
@@ -154,7 +155,7 @@ class QueuesApi(ApiView):
             queues = queues.filter(kind=asked["kind"])
         if "paused" in asked:
             queues = queues.filter(paused=asked["paused"])
-        page = keyset_page(
+        page = page_of_rows(
             queues, ("name", "id"), asked, shown=shown_queue, keep=lambda queue: may_see(request, queue.name)
         )
         return Response(page)
@@ -182,7 +183,7 @@ def may_administer(request: Request, name: str) -> bool:
 
 
 class QueueApi(ApiView):
-    staff_needs = {"PATCH": (Staff.CHANGE_QUEUES,), "DELETE": (Staff.DELETE_QUEUES,)}
+    staff_needs = {"PATCH": (May.CHANGE_QUEUES,), "DELETE": (May.DELETE_QUEUES,)}
 
     @extend_schema(responses=QueueDetailSerializer, operation_id="show_queue")
     def get(self, request: Request, shard: int) -> Response:
@@ -222,7 +223,7 @@ class QueueActionApi(ApiView):
 
 
 class PauseApi(QueueActionApi):
-    staff_needs = {"POST": (Staff.CHANGE_QUEUES,)}
+    staff_needs = {"POST": (May.CHANGE_QUEUES,)}
 
     @extend_schema(request=None, responses=QueueDetailSerializer, operation_id="pause_queue")
     def post(self, request: Request, shard: int) -> Response:
@@ -232,7 +233,7 @@ class PauseApi(QueueActionApi):
 
 
 class ResumeApi(QueueActionApi):
-    staff_needs = {"POST": (Staff.CHANGE_QUEUES,)}
+    staff_needs = {"POST": (May.CHANGE_QUEUES,)}
 
     @extend_schema(request=None, responses=QueueDetailSerializer, operation_id="resume_queue")
     def post(self, request: Request, shard: int) -> Response:
@@ -242,7 +243,7 @@ class ResumeApi(QueueActionApi):
 
 
 class PurgeApi(QueueActionApi):
-    staff_needs = {"POST": (Staff.PURGE_QUEUES,)}
+    staff_needs = {"POST": (May.PURGE_QUEUES,)}
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="purge_queue")
     def post(self, request: Request, shard: int) -> Response:

@@ -8,15 +8,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, operator_of, require_operator
+from api.access import operator_of, require_operator
 from api.fields import Name, Paging, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.problems import Conflict
 from api.tallies import TallySerializer
 from api.views import ApiView, found
 from clients.models import Session
 from delivery.models import Message
 from delivery.operating import sessions as operating
+from delivery.operating.permissions import May
 
 STATES = ("live", "held", "orphaned", "ended")
 
@@ -80,7 +81,7 @@ class SessionsApi(ApiView):
             sessions = sessions.filter(client__name=asked["client"])
         if "node" in asked:
             sessions = sessions.filter(node__name=asked["node"])
-        return Response(keyset_page(sessions, ("-id",), asked, shown=shown_session))
+        return Response(page_of_rows(sessions, ("-id",), asked, shown=shown_session))
 
 
 class SessionApi(ApiView):
@@ -98,7 +99,7 @@ class SessionApi(ApiView):
 
 
 class DisconnectApi(SessionApi):
-    staff_needs = {"POST": (Staff.DISCONNECT,)}
+    staff_needs = {"POST": (May.DISCONNECT,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="disconnect_session")
@@ -108,7 +109,7 @@ class DisconnectApi(SessionApi):
 
 
 class FailMessagesApi(SessionApi):
-    staff_needs = {"POST": (Staff.DISCONNECT,)}
+    staff_needs = {"POST": (May.DISCONNECT,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="fail_messages_of_session")

@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 from clients.models import Client, Permission
 from clients.principal import Principal
 from clients.rest import principal_of
-from delivery.figures.client_records import client_record
+from delivery.figures.clients import client_record
 from delivery.figures.status import status_of
 from delivery.protocol.errors import Code, WillowError
 from queues.definitions import is_name

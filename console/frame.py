@@ -29,7 +29,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
 
 from console.live.parts import Part
-from console.permissions import May, allowed, permissions_of
+from delivery.operating.permissions import May, allowed, permissions_of, refusal
 
 View = Callable[..., HttpResponseBase]
 
@@ -57,7 +57,7 @@ def screen(may: May, *, live: Part | None = None) -> Callable[[View], View]:
 def demand(request: HttpRequest, may: May) -> None:
     """Inside a screen: for what not everybody may do who may look at it."""
     if not allowed(request.user, may):
-        raise PermissionDenied(f"Your account does not have the permission {may}.")
+        raise PermissionDenied(refusal(may))
 
 
 def page(request: HttpRequest, template: str, *, title: str, part: Part | None = None, **context: Any) -> HttpResponse:
@@ -73,8 +73,8 @@ def attempt(request: HttpRequest, action: Callable[[], str]) -> bool:
     """Do what the operator asked for, and say its sentence; or why it was refused. True if it was done."""
     try:
         done = action()
-    except ValidationError as refusal:
-        for sentence in refusal.messages:
+    except ValidationError as refused:
+        for sentence in refused.messages:
             messages.error(request, sentence)
         return False
     messages.success(request, done)

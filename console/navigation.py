@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from console.permissions import May, allowed
+from delivery.operating.permissions import May, allowed
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,6 @@ class QueueAdmin(ServiceAdmin):
         return asdict(default_settings(name=""))
 
 
-@admin.register(Tag)
 class TagAdmin(ModelAdmin):
     """Tags come and stay with the queues that have them; what they mean is for people to say."""
 

@@ -14,7 +14,7 @@ from django.http import Http404
 
 from console.live.feeds import feeds
 from console.live.parts import Watched
-from console.permissions import May, allowed, permissions_of
+from delivery.operating.permissions import May, allowed, permissions_of
 
 NOT_ALLOWED = 4403
 BAD_REQUEST = 4400

@@ -12,7 +12,7 @@ from django.http import Http404, QueryDict
 from django.template.loader import render_to_string
 from django.urls import resolve
 
-from console.permissions import May
+from delivery.operating.permissions import May
 
 EVERY_SECONDS = 2.0
 

@@ -7,12 +7,11 @@ from django.urls import reverse
 
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May, allowed
-from delivery.inspection.bodies import BodyViews
 from delivery.inspection.diagnosis import why_message
-from delivery.inspection.message import MessageRecord, message_record
+from delivery.inspection.message import BodyViews, MessageRecord, message_record
 from delivery.inspection.timeline import message_timeline
 from delivery.moves.message_id import MessageId
+from delivery.operating.permissions import May, allowed
 from queues.definitions import is_dead_letter_name
 
 VIEWS = {"json": "JSON", "text": "Text", "hex": "Hex"}

@@ -14,11 +14,11 @@ from console.charts import Chart, Series
 from console.effective_settings import effective_settings
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from console.rate_charts import clock, rates_chart
 from delivery.figures.times import PERCENTILES, SLOT_SECONDS, History, history, latest, recent_slots, recent_times
 from delivery.inspection.diagnosis import why_queue
 from delivery.inspection.tag_explainer import Explanation, explain_queue
+from delivery.operating.permissions import May
 from delivery.protocol.fields import Match
 from queues.models import Queue
 

@@ -13,8 +13,8 @@ from django.urls import reverse
 from console import readings
 from console.asking import Question, answer
 from console.frame import attempt, page, screen
-from console.permissions import May
 from delivery.operating.audit import staff
+from delivery.operating.permissions import May
 from delivery.operating.queues import queue_change, queue_create, queue_delete, queue_pause, queue_purge, queue_resume
 from queues.definitions import SETTING_NAMES, default_settings
 from queues.forms import QueueCreationForm, QueueSettingsForm

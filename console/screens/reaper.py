@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from console import readings
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from delivery.figures.reaper import duty_reports
+from delivery.operating.permissions import May
 
 
 def read_reaper(given: QueryDict) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from console.asking import Question, answer, way_back
 from console.dead_letter_choice import DeadLetterChoice, read_choice
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from console.target_forms import TargetQueueForm
 from delivery.operating.audit import staff
 from delivery.operating.models import JobState, RedriveJob
+from delivery.operating.permissions import May
 from delivery.operating.redrive_jobs import redrive_cancel, redrive_dry_run, redrive_start, redrive_undo
 from queues.models import Queue
 

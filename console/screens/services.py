@@ -9,8 +9,8 @@ from django.utils import timezone
 from console import readings
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from delivery.moves.service_names import service_of
+from delivery.operating.permissions import May
 from delivery.serving.models import Service
 from delivery.serving.reports import ServiceReport
 

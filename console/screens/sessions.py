@@ -9,9 +9,9 @@ from clients.models import Session
 from console.asking import Question, answer
 from console.frame import page, screen
 from console.paging import page_of
-from console.permissions import May
 from delivery.figures.clients import held_by_sessions
 from delivery.operating.audit import staff
+from delivery.operating.permissions import May
 from delivery.operating.sessions import session_disconnect, session_fail_messages
 
 CHOICES = {
@@ -27,7 +27,7 @@ CHOICES = {
 def sessions(request: HttpRequest) -> HttpResponse:
     chosen = request.GET.get("state", "open")
     wanted = request.GET.get("of", "").strip()
-    listed = page_of(request, _sessions(chosen, wanted), by="-id")
+    listed = page_of(request, _sessions(chosen, wanted), order=["-id"])
     held = held_by_sessions(session.pk for session in listed.rows)
     return page(
         request,

@@ -5,8 +5,8 @@ from django.http import HttpRequest, HttpResponse
 
 from console.frame import page, screen
 from console.message_forms import TagsField
-from console.permissions import May
 from delivery.inspection.tag_explainer import MOST_QUEUES, explain_tags
+from delivery.operating.permissions import May
 
 MEANINGS = {
     "": "left out: `exact` with tags, `all` without",

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from delivery.engine.queues import matches
-from delivery.figures.client_records import record_rows
+from delivery.figures.clients import record_rows
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Register, Registered
 from delivery.sessions.registration import Registration

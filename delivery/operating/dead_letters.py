@@ -1,4 +1,4 @@
-"""Dead letters: what is there, in groups and one by one; purging and exporting them. Redriving is in redrive.py."""
+"""Dead letters: what is there, in groups; purging and exporting them. Redriving them is in redrive_jobs.py."""
 
 import base64
 import json
@@ -10,7 +10,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
-from delivery.inspection.filters import MessageFilter, Page, Place, messages_page
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.search import WHOLE_BODY, MessageRow, find_messages
 from delivery.moves.message_id import MessageId
 from delivery.operating.audit import Operator, audit
 from delivery.operating.messages import Choice, describe, messages_drop, queues_of
@@ -24,7 +25,6 @@ from queues.models import Queue
 GROUP_LOOKED_AT = 20_000  # dead letters of each queue, the newest first
 MOST_GROUPS = 1000
 EXPORT_PAGE = 200  # messages that are in memory at once
-WHOLE_BODY = 2**31 - 1  # bytes: more than a body can have
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,8 @@ def dead_letter_groups(*, queue_ids: Sequence[int] | None = None) -> list[DeadLe
     return groups
 
 
-def dead_letters_page(
-    *, chosen: MessageFilter, place: Place | None = None, limit: int = 100, body_bytes: int = 0
-) -> Page:
-    return messages_page(chosen=chosen, place=place, limit=limit, body_bytes=body_bytes)
-
-
 def dead_letters_purge(*, chosen: Choice, by: Operator) -> Tally:
-    """Drop dead letters for good, those apart that a client is working on."""
+    """Drop dead letters for good. Those that a client is working on stay."""
     check_are_dead_letter_queues(queues_of(chosen))
     return messages_drop(chosen=chosen, by=by)
 
@@ -98,25 +92,24 @@ def dead_letters_export(*, chosen: MessageFilter, by: Operator) -> Iterator[byte
 
 
 def _export_lines(chosen: MessageFilter) -> Iterator[bytes]:
-    names = {queue.pk: queue for queue in Queue.objects.filter(pk__in=chosen.queue_ids)}
-    place: Place | None = Place()
-    while place is not None:
-        page = messages_page(chosen=chosen, place=place, limit=EXPORT_PAGE, body_bytes=WHOLE_BODY)
+    after, is_over = None, False
+    while not is_over:
+        page = find_messages(chosen, limit=EXPORT_PAGE, after=after, body_bytes=WHOLE_BODY)
         if page.rows:
-            yield b"".join(_line(row, names.get(row.queue_id)) for row in page.rows)
-        place = page.next
+            yield b"".join(map(_line, page.rows))
+        after, is_over = page.next, page.next is None
 
 
-def _line(row: Any, queue: Queue | None) -> bytes:
-    body = bytes(row.body)
+def _line(row: MessageRow) -> bytes:
+    body = row.body or b""
     try:
         shown: dict[str, Any] = {"body": body.decode()}
     except UnicodeDecodeError:
         shown = {"body_base64": base64.b64encode(body).decode()}
     values = {
         "id": str(MessageId(row.queue_id, row.sequence, row.index)),
-        "queue": queue.name if queue else None,
-        "tags": queue.tags if queue else [],
+        "queue": row.queue_name,
+        "tags": row.queue_tags,
         "reason": row.dead_reason,
         "error": row.last_error,
         "client": row.last_client,

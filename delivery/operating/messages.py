@@ -7,8 +7,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
-from delivery.inspection.filters import MessageFilter, Page, Place, find_page, with_sequence_found
-from delivery.moves.message_id import MessageId, id_columns, in_batches, row_id
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.search import find_ids
+from delivery.moves.message_id import MessageId, id_columns, in_batches
 from delivery.moves.notify import DROP
 from delivery.moves.notify import REQUEST as REQUEST_BIT
 from delivery.moves.states import State
@@ -102,22 +103,15 @@ def _act(
 def act_on_filter(chosen: MessageFilter, batch: Batch, budget: Budget, can_be: frozenset[State]) -> Tally:
     """Those that the filter chooses and whose state allows it, a batch at a time until the budget is spent."""
     tally = Tally()
-    narrowed = with_sequence_found(chosen)
-    place: Place | None = Place()
-    while place is not None:
-        if budget.is_spent:
-            tally.more = True
-            break
-        page = _one_look(narrowed, place, budget.batch)
+    page = find_ids(chosen, limit=budget.batch)
+    while True:
         if page.rows:
-            tally.add(_do(batch, [row_id(row) for row in page.rows], can_be))
+            tally.add(_do(batch, page.rows, can_be))
             budget.spend(len(page.rows))
-        place = page.next
-    return tally
-
-
-def _one_look(chosen: MessageFilter, place: Place, limit: int) -> Page:
-    return operate(lambda connection: find_page(connection, chosen, place, limit=limit, looks=1))
+        tally.more = page.next is not None and budget.is_spent
+        if page.next is None or tally.more:
+            return tally
+        page = find_ids(chosen, limit=budget.batch, after=page.next)
 
 
 def _do(batch: Batch, ids: Sequence[MessageId], can_be: frozenset[State]) -> Tally:

@@ -4,13 +4,14 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from psycopg import AsyncConnection
 
 from clients.statements import statement as client_statement
 from delivery.moves.endings import failing_claim
 from delivery.moves.states import Reason
 from delivery.operating.announcing import Announcements
-from delivery.operating.audit import Operator, audited
+from delivery.operating.audit import Operator, audit
 from delivery.operating.tally import Tally
 from delivery.storage.connection import fetch_rows
 from delivery.storage.on_django import operate
@@ -30,20 +31,21 @@ def session_fail_messages(*, session_id: int, by: Operator) -> Tally:
     return _act("fail messages of session", session_id, by, _fail_messages)
 
 
+@transaction.atomic
 def _act(action: str, session_id: int, by: Operator, act: Any) -> Tally:
-    with audited(by=by, action=action, target=f"session {session_id}") as tally:
-        told = Announcements()
+    told = Announcements()
 
-        async def work(connection: AsyncConnection[Any]) -> int:
-            parameters = {"session": session_id, "lapse": settings.WILLOW.node_lapse}
-            rows = await fetch_rows(connection, client_statement("lock_session"), parameters)
-            if not rows or rows[0].ended_at is not None:
-                raise ValidationError(f"There is no session {session_id}, or it has ended.")
-            messages: int = await act(connection, rows[0], told)
-            return messages
+    async def work(connection: AsyncConnection[Any]) -> int:
+        parameters = {"session": session_id, "lapse": settings.WILLOW.node_lapse}
+        rows = await fetch_rows(connection, client_statement("lock_session"), parameters)
+        if not rows or rows[0].ended_at is not None:
+            raise ValidationError(f"There is no session {session_id}, or it has ended.")
+        messages: int = await act(connection, rows[0], told)
+        return messages
 
-        tally.done = operate(work)
-        told.send()
+    tally = Tally(done=operate(work))
+    audit(by=by, action=action, target=f"session {session_id}", messages=tally.done, details=tally.as_json())
+    told.send()
     return tally
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from delivery.operating.redrive_jobs import redrive_step
+from delivery.operating.redrive_steps import redrive_step
 from delivery.reaper.duty import LIMIT, NAME, Tools
 from delivery.storage.statements import statement
 
