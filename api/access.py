@@ -1,6 +1,7 @@
 """What a caller may do: with the grants of its key, as on sockets; staff with their permissions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from rest_framework.request import Request
@@ -8,8 +9,9 @@ from rest_framework.request import Request
 from clients.models import Permission
 from clients.principal import Principal
 from clients.rest import principal_of
-from delivery.operating.audit import Operator, key_holder, staff
+from delivery.operating.audit import Operator, audited, key_holder, staff
 from delivery.operating.permissions import May, allowed, refusal
+from delivery.operating.tally import Tally
 from delivery.protocol.errors import Code, WillowError
 from queues.models import Queue
 
@@ -46,6 +48,16 @@ def operator_of(request: Request) -> Operator:
     if isinstance(request.auth, Principal) or not request.user.is_authenticated:
         return key_holder(principal_of(request))
     return staff(request.user)
+
+
+@contextmanager
+def audited_for_staff(request: Request, action: str, target: str) -> Iterator[Tally]:
+    """For what clients do all day: of keys it is in the journal, of staff it is in the audit, too."""
+    if not request.user.is_staff:
+        yield Tally()
+        return
+    with audited(by=operator_of(request), action=action, target=target) as tally:
+        yield tally
 
 
 def may_see(request: Request, name: str) -> bool:

@@ -8,8 +8,7 @@ from rest_framework import serializers
 
 from delivery.moves.message_id import MOST_IDS, MessageId
 from delivery.protocol.fields import BIGINT_MAX, TEN_YEARS_SECONDS, U32_MAX
-from queues.definitions import NAME_LENGTH, NAME_RULE, is_name
-from queues.services import MOST_TAGS, TAG_LENGTH
+from queues.definitions import MOST_TAGS, NAME_LENGTH, NAME_RULE, TAG_LENGTH, is_name
 
 MOST_ROWS = 1000  # on one page
 USUAL_ROWS = 100

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
+from api.access import audited_for_staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
 from api.diagnoses import CausesSerializer, TimelineSerializer, shown_causes, shown_events
 from api.fields import BigInteger, BodyField, Name, Paging, Priority, Seconds, Strict, Tags, page_of, shown_body
 from api.filters import (
@@ -35,6 +35,7 @@ from delivery.operating import messages as operating
 from delivery.operating.messages import Choice
 from delivery.operating.permissions import May
 from delivery.protocol.frames import Pop, Post
+from queues.definitions import QueueRecord
 from queues.models import Queue
 
 SHOWN_BYTES = 1000  # of a body in a list, unless more is asked for
@@ -180,6 +181,30 @@ def page_of_messages(
     return answered_page(find_messages(chosen, limit=asked["limit"], after=after, body_bytes=body_bytes), shown, of=of)
 
 
+def shown_copy(copy: Any) -> dict[str, Any]:
+    return {
+        "id": str(MessageId(copy.queue.id, copy.sequence, copy.index)),
+        "queue": copy.queue.name,
+        "shard": copy.queue.id,
+        "sequence": copy.sequence,
+        "index": copy.index,
+    }
+
+
+def shown_popped(row: Any, queue: QueueRecord | None, name: str) -> dict[str, Any]:
+    """`name` is that of the queue, which may be gone by now."""
+    return {
+        "shard": row.queue_id,
+        "sequence": row.sequence,
+        "index": row.index,
+        "queue": queue.name if queue else name,
+        "tags": list(queue.tags) if queue else [],
+        "attempt": row.attempts,
+        "priority": row.priority,
+        "body": shown_body(row.body),
+    }
+
+
 class MessagesApi(ApiView):
     staff_needs = {"POST": (May.CHANGE_MESSAGES,)}
 
@@ -202,17 +227,10 @@ class MessagesApi(ApiView):
         require(request, Permission.POST, names)
         # `sync`: it is stored in any case, also while somebody waits who could be handed it straight.
         command = Post(queues=names, tags=tuple(sent.pop("tags")), notify=frozenset({"sync"}), **sent)
-        stored = [
-            {
-                "id": str(MessageId(one.queue.id, one.sequence, one.index)),
-                "queue": one.queue.name,
-                "shard": one.queue.id,
-                "sequence": one.sequence,
-                "index": one.index,
-            }
-            for one in over_http.post(command)
-        ]
-        return Response({"stored": stored}, status=201)
+        with audited_for_staff(request, "post message", ", ".join(names)) as tally:
+            copies = over_http.post(command)
+            tally.done = len(copies)
+        return Response({"stored": [shown_copy(copy) for copy in copies]}, status=201)
 
 
 class PopApi(ApiView):
@@ -224,24 +242,10 @@ class PopApi(ApiView):
         sent = self.sent(PopSerializer)
         require(request, Permission.FETCH, [sent["queue"]])
         command = Pop(**{**sent, "tags": tuple(sent["tags"])})
-        popped = over_http.pop(command, client=principal_of(request).client_name)
-        return Response(
-            {
-                "messages": [
-                    {
-                        "shard": row.queue_id,
-                        "sequence": row.sequence,
-                        "index": row.index,
-                        "queue": queue.name if queue else sent["queue"],
-                        "tags": list(queue.tags) if queue else [],
-                        "attempt": row.attempts,
-                        "priority": row.priority,
-                        "body": shown_body(row.body),
-                    }
-                    for row, queue in popped
-                ]
-            }
-        )
+        with audited_for_staff(request, "pop messages", sent["queue"]) as tally:
+            popped = over_http.pop(command, client=principal_of(request).client_name)
+            tally.done = len(popped)
+        return Response({"messages": [shown_popped(row, queue, sent["queue"]) for row, queue in popped]})
 
 
 class MessagesActionApi(ApiView):

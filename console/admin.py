@@ -37,9 +37,10 @@ class AuditedAdmin(ModelAdmin):
         details = {"changes": message} if message else {}
         audit(by=staff(request.user), action=f"{what} {self.opts.verbose_name}", target=str(obj), details=details)
 
-    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Where many are deleted at once."""
         with transaction.atomic():
-            return super().response_action(request, queryset)
+            return super().changelist_view(request, extra_context)
 
 
 @admin.register(User)

@@ -10,11 +10,10 @@ from clients.grants import written_grants
 from clients.key_forms import GrantsField, KeyRotationForm, MomentField
 from clients.models import Client, Key
 from clients.selectors import grants_of, keys_with_grants
-from clients.services import NewKey
 from console.asking import Question, answer, ask
 from console.frame import page, screen
 from delivery.operating.audit import staff
-from delivery.operating.clients import key_create, key_revoke, key_rotate
+from delivery.operating.clients import NewKey, key_create, key_revoke, key_rotate
 from delivery.operating.permissions import May
 
 

@@ -5,6 +5,7 @@ on many messages have several transactions: their entry is there before the firs
 """
 
 import getpass
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,18 +14,21 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core.exceptions import ValidationError
+from django.db import Error
 
 from clients.principal import Principal
 from delivery.operating.models import AuditEntry
 from delivery.operating.tally import Tally
 from delivery.protocol.errors import WillowError
 
+logger = logging.getLogger(__name__)
+
 BROKEN_OFF = "broken_off"  # in the details of an action that did not come to its end
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Whoever acts: a staff member, a key (named by its client), or somebody at a shell."""
+    """Whoever acts: a staff member, a key (named by its client), or an account of the operating system."""
 
     name: str
     kind: str
@@ -45,7 +49,7 @@ def at_shell() -> Operator:
         name = getpass.getuser()
     except (KeyError, OSError):  # an account without a name, as in many containers
         name = f"user {os.getuid()}"
-    return Operator(name, "shell")
+    return Operator(name, "system")
 
 
 def audit(
@@ -84,7 +88,10 @@ def audited(*, by: Operator, action: str, target: str, details: Mapping[str, Any
     except Exception:
         _write(entry, tally, {**said, BROKEN_OFF: True})
         raise
-    _write(entry, tally, said)
+    try:
+        _write(entry, tally, said)
+    except Error:  # what was done is committed, so it is no failure; the entry stays as it was at the beginning
+        logger.exception("The counts of audit entry %s could not be written", entry.pk)
 
 
 def _write(entry: AuditEntry, tally: Tally, details: Mapping[str, Any]) -> None:

@@ -13,7 +13,8 @@ from clients import services
 from clients.grants import Grants, written_grants
 from clients.models import Client, Key
 from clients.selectors import grants_of
-from clients.services import NO_GRACE, NewKey
+from clients.services import NO_GRACE
+from clients.services import NewKey as NewKey
 from delivery.operating.audit import Operator, audit
 
 

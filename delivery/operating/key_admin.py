@@ -14,9 +14,8 @@ from clients.grants import written_grants
 from clients.key_forms import KeyChangeForm, KeyCreationForm, KeyRotationForm
 from clients.models import Key
 from clients.selectors import grants_of, key_state, keys_with_grants
-from clients.services import NewKey
 from delivery.operating.audit import staff
-from delivery.operating.clients import key_create, key_expire, key_revoke, key_rotate, key_set_grants
+from delivery.operating.clients import NewKey, key_create, key_expire, key_revoke, key_rotate, key_set_grants
 from queues.admin_bases import ServiceAdmin
 
 

@@ -10,9 +10,8 @@ from clients.grants import read_grants, written_grants
 from clients.models import Key
 from clients.moments import read_moment, read_span
 from clients.selectors import client_named, grants_of, key_state, key_with_prefix, keys_with_grants
-from clients.services import NewKey
 from delivery.operating.audit import at_shell
-from delivery.operating.clients import key_create, key_expire, key_revoke, key_rotate
+from delivery.operating.clients import NewKey, key_create, key_expire, key_revoke, key_rotate
 
 WHEN = "a span such as 90d, or a date such as 2030-01-31"
 KEY = "its first characters, as listed"

@@ -62,9 +62,9 @@ def put_journal(queue: Queue, count: int) -> None:
 def pages(browser: Browser, address: str) -> Iterator[list[tuple[Any, ...]]]:
     after: str | None = ""
     while after is not None:
-        page = browser.get(address, {"after": after}).context["page"]
-        yield page.rows
-        after = page.next
+        page = browser.get(address, {"after": after}).context
+        yield page["rows"]
+        after = page["next"]
 
 
 def test_staff_log_in_and_others_do_not(orders: Queue) -> None:
