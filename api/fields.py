@@ -7,8 +7,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from delivery.moves.message_id import MOST_IDS, MessageId
-from delivery.protocol.fields import BIGINT_MAX, TEN_YEARS_SECONDS, U32_MAX
+from delivery.protocol.fields import TEN_YEARS_SECONDS, U32_MAX
 from queues.definitions import MOST_TAGS, NAME_LENGTH, NAME_RULE, TAG_LENGTH, is_name
+from queues.integer_ranges import BIGINT_MAX
 
 MOST_ROWS = 1000  # on one page
 USUAL_ROWS = 100

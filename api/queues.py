@@ -22,8 +22,8 @@ from delivery.inspection.tag_explainer import MATCHES, explain_tags
 from delivery.operating import queues as operating
 from delivery.operating.permissions import May
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.fields import INTEGER_MAX
 from queues.definitions import SETTING_NAMES, tag_set
+from queues.integer_ranges import INTEGER_MAX
 from queues.models import Kind, Overflow, Queue
 
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 from clients.moments import SPANS, read_span
 from delivery.inspection.filters import OLDEST_INDEX, MessageFilter, queue_ids_like
 from delivery.moves.states import State
-from delivery.protocol.fields import BIGINT_MAX
 from queues.definitions import tag_set
+from queues.integer_ranges import BIGINT_MAX
 from queues.models import Kind
 
 

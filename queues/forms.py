@@ -24,7 +24,7 @@ class QueueSettingsForm(forms.ModelForm):
 
 
 class QueueCreationForm(QueueSettingsForm):
-    tags = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), required=False, help_text="One on each line.")
+    tags = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), required=False, help_text="One per line.")
 
     class Meta:
         model = Queue

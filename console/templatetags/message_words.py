@@ -9,8 +9,9 @@ from django.utils.safestring import SafeString
 
 from console.templatetags.console import ago, duration
 from delivery.inspection.message import first_line
-from delivery.moves.notify import STAGES, label_from_column
+from delivery.moves.notify import label_from_column
 from delivery.moves.states import State
+from delivery.storage.vocabulary import STAGES
 
 register = template.Library()
 

@@ -1,7 +1,7 @@
-"""subscribe and unsubscribe: messages come by themselves, as long as places are free."""
+"""subscribe and unsubscribe: messages are sent as they come, while the subscription has free places."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
@@ -14,17 +14,15 @@ from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import QueueIdentity, Subscribe, Subscribed, Unsubscribe
 from delivery.sessions.positions import StartPosition, open_position
 from delivery.sessions.registration import save_subscription
-from delivery.sessions.subscriptions import Subscription, Wish, stream_refusal
+from delivery.sessions.session import Session
+from delivery.sessions.subscription import Subscription, Wish
 from delivery.storage.lanes import Job
 from queues.definitions import QueueRecord, tag_set
-
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
 
 Positions = dict[int, StartPosition]  # by queue
 
 
-def subscribe(session: "Session", command: Subscribe) -> None:
+def subscribe(session: Session, command: Subscribe) -> None:
     session.require(Permission.FETCH, command.queue)
     if command.label in session.subscriptions:
         reason = f"This connection has a subscription with the label {command.label} already."
@@ -43,8 +41,7 @@ def subscribe(session: "Session", command: Subscribe) -> None:
         command.sync,
         "new" if command.from_ is None else command.from_,
     )
-    subscription = Subscription(session, wish)
-    session.subscriptions[wish.label] = subscription
+    subscription = session.subscriptions.add(wish)
 
     def found(queues: list[QueueRecord]) -> None:
         _write_down(session, wish, queues, opened, failed)
@@ -55,31 +52,30 @@ def subscribe(session: "Session", command: Subscribe) -> None:
         go_on()
 
     def failed(error: WillowError) -> None:
-        if session.subscriptions.get(wish.label) is subscription:
-            del session.subscriptions[wish.label]
+        session.subscriptions.discard(subscription)
         session.refuse(wish.label, error)
         go_on()
 
     def go_on() -> None:
         if holds_back:
-            session.go_on()
+            session.held_back.stop()
 
     holds_back = session.registered is not None  # a post behind it must find the stream's position taken
     if holds_back:
-        session.hold_back(but=SETTLING)
+        session.held_back.start(exempt=SETTLING)
     directory = session.node.directory
     session.posts.then(wish.name, lambda: directory.resolve(wish.name, tags, wish.match, found, failed))
 
 
 def _write_down(
-    session: "Session", wish: Wish, queues: list[QueueRecord], opened: Callable[[Positions], None], failed: Failed
+    session: Session, wish: Wish, queues: list[QueueRecord], opened: Callable[[Positions], None], failed: Failed
 ) -> None:
-    """Of a registered client, before it is told that it is subscribed: that it is, and where it begins with streams.
+    """Store the subscription of a registered client, and where it begins in streams, before the client is told.
 
-    So nothing that is posted after that is missed, whatever happens to this node.
+    So it misses nothing that is posted after that, whatever happens to this node.
     """
     streams = [queue for queue in queues if queue.is_stream]
-    refusal = next(filter(None, (stream_refusal(session, stream) for stream in streams)), None)
+    refusal = next(filter(None, map(session.subscriptions.stream_refusal, streams)), None)
     if refusal is not None:
         failed(refusal)
         return
@@ -96,7 +92,7 @@ def _write_down(
     session.node.desk.submit(Job(work, opened, failed))
 
 
-def _begin(session: "Session", subscription: Subscription, positions: Positions) -> None:
+def _begin(session: Session, subscription: Subscription, positions: Positions) -> None:
     wish = subscription.wish
     queues = session.node.directory.matching(wish.name, wish.tags, wish.match)
     identities = tuple(QueueIdentity(queue.name, queue.tags, queue.id) for queue in queues)
@@ -105,16 +101,10 @@ def _begin(session: "Session", subscription: Subscription, positions: Positions)
         subscription.start(queues, positions)
 
 
-def unsubscribe(session: "Session", command: Unsubscribe) -> None:
-    subscription = session.subscriptions.pop(command.label, None)
-    if subscription is None:
-        reason = f"This connection has no subscription with the label {command.label}."
-        raise WillowError(Code.NO_OBJECT, str(command.label), reason)
-    subscription.end()
+def unsubscribe(session: Session, command: Unsubscribe) -> None:
+    subscription = session.subscriptions.end(command.label)
     if session.registered is None:
         return
-    for queue_id in subscription.queues:
-        session.streams.pop(queue_id, None)
     parameters = {
         "client": session.registered.id,
         "label": command.label,

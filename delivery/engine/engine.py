@@ -1,6 +1,7 @@
-"""The engine of one node: every change of a message's state goes through here, in batches.
+"""The engine of one node: what its clients do to messages is done here, in batches, by the moves of delivery/moves/.
 
-posts lane: post          turns lane: finish, fail, keepalive, pop, claim, then the line of workers, in this order
+The lane *posts* stores. The lane *turns* runs finish, fail, keepalive, pop and claim, then the line of workers, in this
+order.
 """
 
 from collections import Counter
@@ -13,17 +14,19 @@ from psycopg import AsyncConnection
 
 from delivery.engine.assignment import Assignment, WorkersHere
 from delivery.engine.backlog import Stock
-from delivery.engine.claims import Floors, Taking
+from delivery.engine.claims import Taking
+from delivery.engine.demands import Demand
+from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
-from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, Demand, PopAttempt, Waiters
+from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
 from delivery.moves.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
+from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
-from delivery.storage.statements import statement
 from delivery.wakeups.delays import Delays
 
 
@@ -54,7 +57,7 @@ class Engine:
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
-        self._arrived = arrived  # messages of a queue may be taken: tell everyone who waits
+        self._arrived = arrived  # called when messages of a queue can be taken: it tells everyone who waits
         self._floors = Floors()
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
@@ -134,7 +137,7 @@ class Engine:
                 del self._posts_under_way[copy.queue.id]
 
     def forget(self, queue_id: int) -> None:
-        """The queue was deleted, or what is known of its messages may not hold."""
+        """The queue was deleted, or what is known of its messages may be wrong."""
         self.stock.forget(queue_id)
         self._floors.remove(queue_id)
 
@@ -153,7 +156,7 @@ class Engine:
         self.waiters.add(demand)
 
     def became_ready(self, queue_id: int, messages: int = 1) -> None:
-        """Messages of a queue may be taken now that could not before, on this node's account."""
+        """This node has made messages of a queue ready that were not."""
         self._floors.forget(queue_id)
         self.stock.something_came(queue_id)
         self._arrived(queue_id, messages)
@@ -175,7 +178,7 @@ class Engine:
             self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
-        for copy in copies:  # some of which took another's place, or were there already
+        for copy in copies:  # some replaced another message, or were there already
             self.stock.something_came(copy.queue.id)
         self.moves.posted += len(copies)
         self._announce(copies)
@@ -187,7 +190,7 @@ class Engine:
         try:
             inserted = await insert_copies(connection, copies, self._node_id, places)
         except BaseException:
-            for copy in copies:  # perhaps it was stored, and nobody heard of it
+            for copy in copies:  # they may be stored although we were not told
                 self.stock.something_came(copy.queue.id)
             self._handover.give_up(places)
             raise
@@ -202,13 +205,13 @@ class Engine:
         def tell() -> None:
             try:
                 _tell_posters([copy.request for copy in stored], refused)
-            finally:  # a place that is kept must be settled
+            finally:  # a reserved place must be settled
                 self._handover.hand_out(places, inserted.claimed)
 
         return tell
 
     def _announce(self, stored: list[Copy]) -> None:
-        """Wake whoever waits for what was just stored."""
+        """Wake those who wait for what was just stored."""
         alike = Counter((copy.queue.id, copy.request.command.priority, copy.request.command.delay) for copy in stored)
         arrived: Counter[int] = Counter()
         for (queue_id, priority, delay), messages in alike.items():
@@ -222,7 +225,7 @@ class Engine:
             self._arrived(queue_id, messages)
 
     async def _run_keepalive_all(self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]) -> None:
-        await connection.execute(statement("restart_leases"), {"holder": [request.holder for request in requests]})
+        await restart_leases(connection, [request.holder for request in requests])
         for request in requests:
             request.answer(None)
 

@@ -8,8 +8,8 @@ from typing import Any, LiteralString
 
 from delivery.inspection.index_walk import BY_ID, BY_INDEX, BY_PRIORITY, ORDER_OF_STATE, Conditions, IndexOrder
 from delivery.moves.states import State
-from delivery.protocol.fields import BIGINT_MAX
 from delivery.storage.reading import bounded_cursor
+from queues.integer_ranges import BIGINT_MAX
 from queues.models import Kind, Queue
 
 OLDEST_INDEX = 1

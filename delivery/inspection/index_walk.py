@@ -16,9 +16,9 @@ from psycopg.errors import QueryCanceled
 
 from delivery.moves.message_id import MessageId, row_id
 from delivery.moves.states import State
-from delivery.protocol.fields import BIGINT_MAX
 from delivery.storage.connection import fetch_rows
 from delivery.storage.on_django import operate
+from queues.integer_ranges import BIGINT_MAX
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -88,13 +88,15 @@ NO_COLUMN: LiteralString = "0::bigint"
 BY_INDEX = IndexOrder(NO_COLUMN, "index", "index > 0", "oldest first", "newest first")
 BY_ID = IndexOrder(NO_COLUMN, "sequence", "true", "lowest ID first", "highest ID first")
 BY_PRIORITY = IndexOrder(
-    "priority * -1", "index", "state = 0", "next to be handed out first", "last to be handed out first"
+    "priority * -1", "index", f"state = {State.READY:d}", "next to be handed out first", "last to be handed out first"
 )
 BY_LEASE = IndexOrder(
-    "lease_until", "sequence", "lease_until IS NOT NULL AND state = 2", "claim that ends next first",
+    "lease_until", "sequence", f"lease_until IS NOT NULL AND state = {State.CLAIMED:d}", "claim that ends next first",
     "claim that ends last first", by_time=True,
 )  # fmt: skip
-BY_DELAY = IndexOrder("available_at", "sequence", "state = 1", "due next first", "due last first", by_time=True)
+BY_DELAY = IndexOrder(
+    "available_at", "sequence", f"state = {State.DELAYED:d}", "due next first", "due last first", by_time=True
+)
 
 ORDER_OF_STATE = {State.READY: BY_PRIORITY, State.DELAYED: BY_DELAY, State.CLAIMED: BY_LEASE}
 

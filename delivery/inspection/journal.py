@@ -6,11 +6,11 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from delivery.protocol.fields import BIGINT_MAX
 from delivery.storage.connection import fetch_rows
 from delivery.storage.on_django import operate
 from delivery.storage.pages import Cursor, Page
 from delivery.storage.statements import statement
+from queues.integer_ranges import BIGINT_MAX
 
 LIST = "journal"  # what its cursors are signed for
 LOOKED_AT = 5000  # rows that one statement looks at

@@ -15,11 +15,11 @@ from delivery.inspection.filters import MessageFilter
 from delivery.inspection.index_walk import BY_INDEX, FIRST_STEP, IndexOrder, IndexWalk, MessageCursor
 from delivery.moves.message_id import MessageId
 from delivery.moves.states import State
-from delivery.protocol.fields import INTEGER_MAX
 from delivery.storage.connection import fetch_rows
 from delivery.storage.on_django import operate
 from delivery.storage.pages import Cursor, Page, Row
 from delivery.storage.statements import statement
+from queues.integer_ranges import INTEGER_MAX
 
 SEARCH_SECONDS = 0.15  # that it may take to find a page for a person
 TEXT_SECONDS = 1.0  # the same where bodies have to be read, and for programs

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
-from psycopg.rows import namedtuple_row
 
 from delivery.moves.posting import Copy, PostRequest, insert_copies, message_columns, queue_is_gone
+from delivery.moves.removal import DroppedForRoom, drop_oldest
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.statements import statement
@@ -25,7 +25,7 @@ class Admission:
         self, connection: AsyncConnection[Any], requests: list[PostRequest], node_id: int | None, node_name: str
     ) -> None:
         self.refused: dict[PostRequest, WillowError] = {}
-        self.dropped: list[Any] = []
+        self.dropped: list[DroppedForRoom] = []
         self._connection = connection
         self._requests = requests
         self._node_id = node_id
@@ -173,15 +173,7 @@ class Admission:
         }
         excess = {queue_id: count for queue_id, count in excess.items() if count > 0}
         if excess:
-            columns = {
-                "queue_id": BigintColumn(list(excess)),
-                "messages": BigintColumn(list(excess.values())),
-                "node": self._node_id,
-                "node_name": self._node_name,
-            }
-            async with self._connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
-                await cursor.execute(statement("drop_oldest"), columns)
-                self.dropped = await cursor.fetchall()
+            self.dropped = await drop_oldest(self._connection, excess, node_id=self._node_id, node_name=self._node_name)
 
 
 def queue_is_full(queue: QueueRecord) -> WillowError:

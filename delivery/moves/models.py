@@ -1,8 +1,9 @@
 """Messages while they live, and the journal of what became of them.
 
-Rows here change only through `delivery/moves/`; the statements are in `delivery/sql/moves/`. No foreign key ties a
-message to its queue: checking one on every insert costs more than the insert's own index entry, and the post
-statement already holds the queue's row locked (docs/decisions/no-foreign-key-from-message-to-queue.md).
+Messages change only through `delivery/moves/`, which the engine, the reaper and operators call; the statements are in
+`delivery/sql/moves/`. No foreign key ties a message to its queue: checking one on every insert costs more than the
+insert's own index entry, and the post statement already holds the queue's row locked
+(docs/decisions/no-foreign-key-from-message-to-queue.md).
 """
 
 from django.contrib.postgres.fields import ArrayField

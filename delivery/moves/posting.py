@@ -4,16 +4,17 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from psycopg import AsyncConnection
 
-from delivery.moves.notify import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE, label_to_column, notify_mask
+from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
 from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
+from delivery.storage.vocabulary import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE
 from queues.definitions import QueueRecord
 
 STAGES_OF_PERSISTENCE = READY | WRITE | SYNC
@@ -24,6 +25,20 @@ class Poster(Protocol):
 
     @property
     def session_id(self) -> int | None: ...
+
+    def post_accepted(self, request: "PostRequest") -> None: ...
+
+    def post_stored(self, request: "PostRequest") -> None: ...
+
+    def post_handed_over(self, request: "PostRequest") -> None: ...
+
+    def post_failed(self, request: "PostRequest", error: WillowError) -> None: ...
+
+
+class NobodyPosts:
+    """The poster of dead letters and of messages that change queues: it wants no notices."""
+
+    session_id = None
 
     def post_accepted(self, request: "PostRequest") -> None: ...
 
@@ -104,6 +119,16 @@ Takers = Mapping[Copy, Taker]
 NOBODY: Takers = {}
 
 
+class Stored(NamedTuple):
+    """A row of `post`. `holder`: who has claimed it as it was stored, for `work_timeout` seconds."""
+
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    holder: int | None
+    work_timeout: float | None
+
+
 @dataclass(slots=True)
 class Inserted:
     """What became of copies that were to be stored."""
@@ -116,17 +141,17 @@ async def insert_copies(
     connection: AsyncConnection[Any], copies: Sequence[Copy], node_id: int | None, takers: Takers = NOBODY
 ) -> Inserted:
     """Store copies at the end of their queues and give them their numbers."""
-    rows = await fetch_batch(connection, statement("post"), message_columns(copies, node_id, takers))
-    by_queue: dict[int, list[Any]] = defaultdict(list)
+    rows = await fetch_batch(connection, statement("post"), message_columns(copies, node_id, takers), Stored)
+    by_queue: dict[int, list[Stored]] = defaultdict(list)
     for row in rows:
-        by_queue[row[0]].append(row)
+        by_queue[row.queue_id].append(row)
     for given in by_queue.values():
         given.sort(key=_index, reverse=True)
     inserted = Inserted()
     for copy in copies:
         if given := by_queue[copy.queue.id]:
             _, copy.sequence, copy.index, holder, lease = given.pop()
-            if holder is not None:
+            if holder is not None and lease is not None:
                 inserted.claimed[copy] = lease
         else:
             inserted.missing.append(copy)

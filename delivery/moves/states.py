@@ -1,38 +1,10 @@
-"""The states of a live message and every legal move between them: the one table that the engine follows."""
+"""Every legal move between the states of a live message: the one table that all statements are held to."""
 
 from dataclasses import dataclass
 
-from django.db import models
+from delivery.storage.vocabulary import Outcome, Reason, State
 
-
-class State(models.IntegerChoices):
-    READY = 0, "ready"
-    DELAYED = 1, "delayed"
-    CLAIMED = 2, "claimed"
-    RETAINED = (
-        3,
-        "retained",
-    )  # messages of streams: they wait for no one and stay until retention removes them
-
-
-class Outcome(models.TextChoices):
-    """How a message's life, or one attempt of it, ended: the journal's word for it."""
-
-    FINISHED = "finished", "finished by a client"
-    POPPED = "popped", "handed over by a pop"
-    RETRIED = "retried", "the attempt failed, another follows"
-    DEAD = "dead", "moved to the dead letter queue"
-    DROPPED = "dropped", "removed to make room, by retention or by an operator"
-
-
-class Reason(models.TextChoices):
-    """Why an attempt or a message failed."""
-
-    FAILED = "failed", "its client said so"
-    TIMEOUT = "timeout", "its claim ran out"
-    DISCONNECTED = "disconnected", "its client went away"
-    EXPIRED = "expired", "its time to live ended"
-    OPERATOR = "operator", "an operator said so"
+__all__ = ["MOVES", "Move", "Outcome", "Reason", "State"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from psycopg import AsyncConnection
 
 from delivery.inspection.filters import MessageFilter
 from delivery.inspection.search import find_ids
+from delivery.moves import waiting
 from delivery.moves.message_id import MessageId, id_columns, in_batches
-from delivery.moves.notify import DROP
-from delivery.moves.notify import REQUEST as REQUEST_BIT
+from delivery.moves.removal import drop
 from delivery.moves.states import State
 from delivery.moves.transfer import lock_unclaimed, transfer
 from delivery.operating.announcing import NAME, Announcements
@@ -21,6 +21,8 @@ from delivery.protocol.fields import U32_MAX
 from delivery.storage.connection import fetch_rows
 from delivery.storage.on_django import operate
 from delivery.storage.statements import statement
+from delivery.storage.vocabulary import DROP
+from delivery.storage.vocabulary import REQUEST as REQUEST_BIT
 from queues.definitions import QueueRecord, record_of
 from queues.models import Queue
 
@@ -65,9 +67,8 @@ def messages_set_priority(*, chosen: Choice, priority: int, by: Operator, limit:
     async def reprioritise(
         connection: AsyncConnection[Any], ids: Sequence[MessageId], told: Announcements
     ) -> tuple[set[int], Counter[str]]:
-        parameters = id_columns(ids) | {"priority": priority}
-        rows = await fetch_rows(connection, statement("reprioritise"), parameters)
-        return {row.place for row in rows}, Counter()
+        changed = await waiting.reprioritise(connection, ids, priority)
+        return {row.place for row in changed}, Counter()
 
     states = frozenset({State.READY, State.DELAYED})
     return _act("change priority", chosen, by, reprioritise, limit, {"priority": priority}, can_be=states)
@@ -157,7 +158,7 @@ def _reason(row: Any, can_be: frozenset[State]) -> str:
 async def _retry_now(
     connection: AsyncConnection[Any], ids: Sequence[MessageId], told: Announcements
 ) -> tuple[set[int], Counter[str]]:
-    rows = await fetch_rows(connection, statement("retry_now"), id_columns(ids))
+    rows = await waiting.retry_now(connection, ids)
     for row in rows:
         told.became_ready(row.queue_id)
     return {row.place for row in rows}, Counter()
@@ -166,8 +167,7 @@ async def _retry_now(
 async def drop_batch(
     connection: AsyncConnection[Any], ids: Sequence[MessageId], told: Announcements, *, forced: bool = False
 ) -> tuple[set[int], Counter[str]]:
-    parameters = id_columns(ids) | {"forced": forced, "node": None, "node_name": NAME}
-    rows = await fetch_rows(connection, statement("drop"), parameters)
+    rows = await drop(connection, ids, by=NAME, forced=forced)
     if any(row.notify & DROP for row in rows):
         told.notices_left()
     holders = [row.holder for row in rows if row.holder is not None]

@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 from delivery.inspection.filters import MessageFilter
 from delivery.inspection.index_walk import MessageCursor
 from delivery.inspection.search import next_ids
-from delivery.moves.endings import Death, mark_dead
+from delivery.moves.dead_letters import Death, mark_dead
 from delivery.moves.message_id import MessageId
 from delivery.moves.states import State
 from delivery.moves.transfer import Transfer, lock_unclaimed, transfer

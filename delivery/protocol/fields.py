@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from delivery.protocol.errors import refused_value
+from queues.integer_ranges import BIGINT_MAX as BIGINT_MAX
+from queues.integer_ranges import INTEGER_MAX as INTEGER_MAX
 
 U32_MAX = 2**32 - 1
 U64_MAX = 2**64 - 1
-# The ends of PostgreSQL's integer and bigint, for the numbers that a queue keeps in its row.
-INTEGER_MAX = 2**31 - 1
-BIGINT_MAX = 2**63 - 1
 TEN_YEARS_SECONDS = 10 * 365 * 86_400
 END_OF_YEAR_9999_UNIX_SECONDS = 253_402_300_799
 

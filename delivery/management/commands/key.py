@@ -20,14 +20,14 @@ NEVER = "never"
 
 
 class Command(BaseCommand):
-    help = "Makes, lists, rotates, expires and revokes the keys with which clients connect."
+    help = "Creates, lists, rotates, expires and revokes the keys that clients connect with."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(metavar="ACTION", required=True)
 
-        create = actions.add_parser("create", help="make a key; it is printed once and stored nowhere")
+        create = actions.add_parser("create", help="create a key; it is printed once and not stored")
         create.add_argument(
-            "--client", required=True, metavar="NAME", help="whose key; made if there is no such client"
+            "--client", required=True, metavar="NAME", help="whose key it is; created if there is no such client"
         )
         create.add_argument("--persistent", action="store_true", help="a new client is kept for ever")
         create.add_argument(
@@ -36,22 +36,24 @@ class Command(BaseCommand):
         create.add_argument("--expires", metavar="WHEN", help=WHEN)
         create.set_defaults(act=self._create)
 
-        listing = actions.add_parser("list", help="list keys, the ended ones too")
-        listing.add_argument("--client", metavar="NAME", help="only those of this client")
+        listing = actions.add_parser("list", help="list keys, including ended ones")
+        listing.add_argument("--client", metavar="NAME", help="only the keys of this client")
         listing.set_defaults(act=self._list)
 
-        rotate = actions.add_parser("rotate", help="make a key with the same grants, and end the old one")
+        rotate = actions.add_parser("rotate", help="create a key with the same grants, and end the old one")
         rotate.add_argument("key", help=KEY)
-        rotate.add_argument("--grace", metavar="SPAN", default="0s", help="how long the old one runs on, such as 12h")
-        rotate.add_argument("--expires", metavar="WHEN", help=f"when the new one ends: {WHEN}")
+        rotate.add_argument(
+            "--grace", metavar="SPAN", default="0s", help="how long the old key stays valid, such as 12h"
+        )
+        rotate.add_argument("--expires", metavar="WHEN", help=f"when the new key expires: {WHEN}")
         rotate.set_defaults(act=self._rotate)
 
-        expire = actions.add_parser("expire", help="let a key end at a time")
+        expire = actions.add_parser("expire", help="set when a key expires")
         expire.add_argument("key", help=KEY)
         expire.add_argument("when", help=WHEN)
         expire.set_defaults(act=self._expire)
 
-        revoke = actions.add_parser("revoke", help="end a key now, and its connections with it")
+        revoke = actions.add_parser("revoke", help="end a key now, and close its connections")
         revoke.add_argument("key", help=KEY)
         revoke.set_defaults(act=self._revoke)
 

@@ -6,7 +6,7 @@ WITH held AS MATERIALIZED (
     SELECT m.queue_id, count(*) AS messages, min(m.assigned_at) AS since
     FROM clients_session s
     CROSS JOIN LATERAL (
-        SELECT queue_id, assigned_at FROM delivery_message WHERE holder = s.id AND state = 2 OFFSET 0
+        SELECT queue_id, assigned_at FROM delivery_message WHERE holder = s.id AND state = :CLAIMED OFFSET 0
     ) AS m
     WHERE s.client_id = %(client)s AND s.ended_at IS NULL
     GROUP BY m.queue_id

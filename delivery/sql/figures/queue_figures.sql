@@ -9,7 +9,7 @@ WITH free AS MATERIALIZED (
 ), claimed AS MATERIALIZED (
     SELECT queue_id, count(*) AS claimed FROM delivery_message WHERE lease_until IS NOT NULL GROUP BY queue_id
 ), delayed AS MATERIALIZED (
-    SELECT queue_id, count(*) AS delayed FROM delivery_message WHERE state = 1 GROUP BY queue_id
+    SELECT queue_id, count(*) AS delayed FROM delivery_message WHERE state = :DELAYED GROUP BY queue_id
 ), readers AS MATERIALIZED (
     SELECT r.key::bigint AS queue_id, sum(r.value::int)::int AS readers
     FROM clients_node n CROSS JOIN LATERAL jsonb_each_text(n.readers) r
@@ -27,14 +27,14 @@ LEFT JOIN delayed d ON d.queue_id = q.id
 LEFT JOIN readers r ON r.queue_id = q.id
 LEFT JOIN LATERAL (
     SELECT posted_at FROM delivery_message
-    WHERE queue_id = q.id AND state = 0 ORDER BY (priority * -1), index LIMIT 1
+    WHERE queue_id = q.id AND state = :READY ORDER BY (priority * -1), index LIMIT 1
 ) head ON q.kind = 'work' AND q.next_sequence - 1 > coalesce(f.free, 0)
 LEFT JOIN LATERAL (
     SELECT (priority * -1) AS behind FROM delivery_message
-    WHERE queue_id = q.id AND state = 0 ORDER BY (priority * -1) DESC, index DESC LIMIT 1
+    WHERE queue_id = q.id AND state = :READY ORDER BY (priority * -1) DESC, index DESC LIMIT 1
 ) lowest ON head.posted_at IS NOT NULL
 LEFT JOIN LATERAL (
     SELECT posted_at FROM delivery_message
-    WHERE queue_id = q.id AND state = 0 AND (priority * -1) = lowest.behind ORDER BY index LIMIT 1
+    WHERE queue_id = q.id AND state = :READY AND (priority * -1) = lowest.behind ORDER BY index LIMIT 1
 ) tail ON lowest.behind IS NOT NULL
 ORDER BY q.name, q.tags

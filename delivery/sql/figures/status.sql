@@ -7,12 +7,13 @@ SELECT q.*,
        q.next_sequence - 1 - coalesce((SELECT sum(cardinality(sequences)) FROM delivery_freesequences WHERE queue_id = q.id), 0)
            AS live,
        (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND lease_until IS NOT NULL) AS in_flight,
-       (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND state = 1) AS delayed,
+       (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND state = :DELAYED) AS delayed,
        oldest.index AS oldest_index, oldest.age AS oldest_age,
        coalesce((
            SELECT d.next_sequence - 1 - coalesce((SELECT sum(cardinality(sequences)) FROM delivery_freesequences
                                                   WHERE queue_id = d.id), 0)
-           FROM queues_queue d WHERE d.name = left(q.name, 195) || '.dead' AND d.tags = q.tags
+           FROM queues_queue d
+           WHERE d.name = left(q.name, :NAME_LENGTH - length(:DEAD_SUFFIX)) || :DEAD_SUFFIX AND d.tags = q.tags
        ), 0) AS dead,
        coalesce((
            SELECT sum((n.readers ->> q.id::text)::int) FROM clients_node n

@@ -6,11 +6,11 @@ SELECT q.id, q.paused, q.kind, q.name, q.tags, q.newest_index,
 FROM queues_queue q
 LEFT JOIN LATERAL (
     SELECT sequence, index, posted_at FROM delivery_message
-    WHERE queue_id = q.id AND state = 0 AND (expires_at IS NULL OR expires_at > now())
+    WHERE queue_id = q.id AND state = :READY AND (expires_at IS NULL OR expires_at > now())
     ORDER BY priority * -1, index LIMIT 1
 ) ready ON true
 LEFT JOIN LATERAL (
     SELECT sequence, index, available_at FROM delivery_message
-    WHERE queue_id = q.id AND state = 1 ORDER BY available_at LIMIT 1
+    WHERE queue_id = q.id AND state = :DELAYED ORDER BY available_at LIMIT 1
 ) delayed ON true
 WHERE q.id = %(queue_id)s

@@ -7,7 +7,7 @@ WITH free AS (
 ), claimed AS (
     SELECT queue_id, count(*) AS messages FROM delivery_message WHERE lease_until IS NOT NULL GROUP BY queue_id
 ), delayed AS (
-    SELECT queue_id, count(*) AS messages FROM delivery_message WHERE state = 1 GROUP BY queue_id
+    SELECT queue_id, count(*) AS messages FROM delivery_message WHERE state = :DELAYED GROUP BY queue_id
 ), readers AS (
     SELECT r.key::bigint AS queue_id, sum(r.value::int) AS sessions
     FROM clients_node n CROSS JOIN LATERAL jsonb_each_text(n.readers) r

@@ -4,4 +4,4 @@ SELECT w.place
 FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
      WITH ORDINALITY AS w (queue_id, sequence, index, place)
 JOIN delivery_message m ON m.queue_id = ANY (ARRAY[w.queue_id]) AND m.sequence = ANY (ARRAY[w.sequence])
-WHERE m.state = 2 AND (w.index IS NULL OR m.index = w.index)
+WHERE m.state = :CLAIMED AND (w.index IS NULL OR m.index = w.index)

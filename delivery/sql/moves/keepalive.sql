@@ -6,5 +6,5 @@ FROM unnest(
     %(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[], %(holder)b::bigint[]
 ) WITH ORDINALITY AS k (queue_id, sequence, index, holder, place)
 WHERE m.queue_id = ANY (ARRAY[k.queue_id]) AND m.sequence = ANY (ARRAY[k.sequence])
-  AND m.state = 2 AND m.holder IS NOT DISTINCT FROM k.holder AND (k.index IS NULL OR m.index = k.index)
+  AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM k.holder AND (k.index IS NULL OR m.index = k.index)
 RETURNING k.place

@@ -61,7 +61,8 @@ INSERT INTO delivery_message (
 )
 SELECT
     queue_id, sequence, index, priority,
-    CASE WHEN kind = 'stream' THEN 3 WHEN delay > 0 THEN 1 WHEN taker IS NOT NULL THEN 2 ELSE 0 END,
+    CASE WHEN kind = 'stream' THEN :RETAINED WHEN delay > 0 THEN :DELAYED WHEN taker IS NOT NULL THEN :CLAIMED
+         ELSE :READY END,
     CASE WHEN delay > 0 THEN now() + delay * interval '1 second' END,
     now() + ttl * interval '1 second',
     key, body, poster, %(node)s, label, notify,

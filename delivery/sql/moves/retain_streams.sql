@@ -26,17 +26,9 @@ WITH bound AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING past p
-    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.sequence = ANY (ARRAY[p.sequence]) AND m.state = 3
-    RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.priority, m.poster, m.posted_at,
-              octet_length(m.body) AS size
-), journalled AS (
-    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
-                                  node, posted_at, size)
-    SELECT queue_id, queue_name, queue_tags, index, 'dropped', 'retention', 0, priority, poster,
-           %(node_name)s, posted_at, size
-    FROM ended
-), freed AS (
-    INSERT INTO delivery_freesequences (queue_id, sequences)
-    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
-)
-SELECT count(*) FROM ended
+    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.sequence = ANY (ARRAY[p.sequence]) AND m.state = :RETAINED
+    RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.poster, m.posted_at,
+              :DROPPED AS outcome, :BY_RETENTION AS reason, NULL AS error, octet_length(m.body) AS size,
+              NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body
+), :JOURNALLED, :FREED
+SELECT count(*) AS messages FROM ended

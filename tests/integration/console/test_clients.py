@@ -111,7 +111,7 @@ def test_a_key_is_rotated_and_revoked(browser: Browser, billing: Client) -> None
     assert answer.context["grants"] == ["*:post"]
     assert Key.objects.get(pk=old.pk).revoked_at is not None
     again = browser.post(f"/console/keys/{old.pk}/rotate/", {"grace": "0s"})
-    assert "cannot be rotated: it is revoked" in text_of(again)
+    assert "cannot be rotated, because it is revoked" in text_of(again)
     new = answer.context["key"]
     browser.post(f"/console/keys/{new.pk}/revoke/")
     assert Key.objects.get(pk=new.pk).revoked_at is not None

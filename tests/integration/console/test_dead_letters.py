@@ -108,7 +108,7 @@ def test_a_redrive_is_started_with_its_rate_target_and_time_to_undo(browser: Bro
     ("field", "value", "error"),
     [
         ("rate", "0", "greater than or equal to 0.001"),
-        ("undo", "a while", "A time span is written as"),
+        ("undo", "a while", "A time span must be written as"),
         ("undo", "8d", "from 0 to 604800"),
         ("queue", "nowhere", "There is no queue nowhere without tags."),
     ],

@@ -79,7 +79,7 @@ def test_every_field_of_the_search_counts(browser: Browser, orders: Queue) -> No
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [
-        ("older", "soon", "A time span is written as"),
+        ("older", "soon", "A time span must be written as"),
         ("index", "-1", "greater than or equal to 0"),
         ("id", "x", "Enter a whole number"),
         ("state", "9", "not one of the available choices"),

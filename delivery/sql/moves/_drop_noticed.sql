@@ -1,0 +1,8 @@
+-- drop_noticed: posters of other nodes hear that their messages ended without a client.
+drop_noticed AS (
+    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, notify)
+    SELECT poster, :STAGE_DROP, label, queue_id,
+           CASE WHEN notify & (:NAMED_SEVERAL | :REQUEST) > 0 THEN queue_name END, sequence, index, notify
+    FROM ended
+    WHERE notify & :NOTIFY_DROP > 0 AND poster_node IS DISTINCT FROM %(node)s
+)
