@@ -32,7 +32,7 @@ def _method(request: Request) -> str:
 
 
 def may_see_bodies(request: Request) -> bool:
-    """Callers with a key who have come so far have `admin` on the queue."""
+    """A caller with a key has been checked for `admin` on the queue before."""
     return not request.user.is_staff or allowed(request.user, May.SEE_BODIES)
 
 
@@ -52,7 +52,7 @@ def operator_of(request: Request) -> Operator:
 
 @contextmanager
 def audited_for_staff(request: Request, action: str, target: str) -> Iterator[Tally]:
-    """For what clients do all day: of keys it is in the journal, of staff it is in the audit, too."""
+    """Posting and popping: ordinary work for a client, but an action to be audited when a staff member does it."""
     if not request.user.is_staff:
         yield Tally()
         return

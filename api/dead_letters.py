@@ -67,7 +67,7 @@ class GroupSerializer(serializers.Serializer):
     last_died_at = serializers.DateTimeField(allow_null=True)
     last_error = serializers.CharField(allow_null=True)
     last_client = serializers.CharField(allow_null=True)
-    is_partial = serializers.BooleanField(help_text="The queue has older ones, which were not looked at.")
+    is_partial = serializers.BooleanField(help_text="The queue has older dead letters, which were not counted.")
 
 
 class GroupsSerializer(serializers.Serializer):
@@ -75,7 +75,10 @@ class GroupsSerializer(serializers.Serializer):
 
 
 class RedriveSerializer(ChosenDeadLetters):
-    to = BigInteger(required=False, help_text="The number of another queue; without it each goes to its origin.")
+    to = BigInteger(
+        required=False,
+        help_text="The number of another queue. Without it, each message goes back to the queue it came from.",
+    )
     rate = Seconds(
         required=False, allow_null=True, min_value=0.001, max_value=1_000_000, help_text="Messages a second."
     )
@@ -112,7 +115,7 @@ class JobSerializer(serializers.Serializer):
 
 
 def administered(request: Request, queues: list[Queue], asked: dict[str, Any]) -> list[Queue]:
-    """Those that the caller may operate; whoever names a queue is told that it may not."""
+    """The queues that the caller may operate. A caller who names a queue is refused if it may not."""
     if "queue" in asked:
         require(request, Permission.ADMIN, [asked["queue"]])
     if "shard" in asked or "queue" in asked:
@@ -155,7 +158,7 @@ class DeadLettersApi(ApiView):
 class GroupsApi(ApiView):
     @extend_schema(parameters=[DeadLetterConditions], responses=GroupsSerializer, operation_id="dead_letter_groups")
     def get(self, request: Request) -> Response:
-        """Dead letters by queue, reason and error signature, the largest groups first. Only the queues are chosen."""
+        """Dead letters by queue, reason and error signature, largest groups first. The filter only chooses queues."""
         queues = asked_queues(request, self.asked(DeadLetterConditions))
         names = ("reason", "signature", "messages", "first_died_at", "last_died_at", "last_error", "last_client",
                  "is_partial")  # fmt: skip
@@ -175,7 +178,7 @@ class DeadLettersActionApi(ApiView):
     staff_needs = {"POST": (May.REDRIVE,)}
 
     def chosen(self, sent: dict[str, Any]) -> Choice:
-        """What the action is about, as far as the caller may do it."""
+        """The messages of the action, as far as the caller may act on them."""
         if "filter" in sent:
             return message_filter(sent["filter"], asked_queues(self.request, sent["filter"]))
         require_admin(self.request, queues_of_ids(sent["ids"]))
@@ -192,7 +195,7 @@ class PurgeDeadLettersApi(DeadLettersActionApi):
 
 
 class NdjsonRenderer(JSONRenderer):
-    """Only so that it can be asked for; the lines are written by the view."""
+    """So that callers can ask for this media type; the view itself writes the lines."""
 
     media_type = "application/x-ndjson"
     format = "ndjson"
@@ -243,7 +246,7 @@ class RedrivesApi(DeadLettersActionApi):
 
     @extend_schema(request=RedriveSerializer, responses={201: JobSerializer}, operation_id="start_redrive")
     def post(self, request: Request) -> Response:
-        """Begin to redrive dead letters. The reaper does it; this answers with the job."""
+        """Start a redrive of dead letters. The reaper runs it; the answer is the job."""
         sent = self.sent(RedriveSerializer)
         chosen, target = redrive_wish(self, sent)
         job = redrive.redrive_start(
@@ -268,7 +271,7 @@ class DryRunApi(DeadLettersActionApi):
 
 
 def redrive_wish(view: DeadLettersActionApi, sent: dict[str, Any]) -> tuple[Choice, Queue | None]:
-    """Messages are put into queues by it: the caller must be an operator of those, too."""
+    """A redrive puts messages into other queues, so the caller needs `admin` on those too."""
     chosen = view.chosen(sent)
     target = queue_numbered(sent["to"]) if "to" in sent else None
     if target is not None:
@@ -299,7 +302,7 @@ class CancelRedriveApi(RedriveApi):
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="cancel_redrive")
     def post(self, request: Request, number: int) -> Response:
-        """Stop it. What was moved stays moved."""
+        """Stop a redrive. Messages that were moved stay moved."""
         return Response(_changed(self.job(number), redrive.redrive_cancel, request))
 
 
@@ -309,7 +312,7 @@ class UndoRedriveApi(RedriveApi):
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="undo_redrive")
     def post(self, request: Request, number: int) -> Response:
-        """Bring back what it moved and nobody has taken yet."""
+        """Bring back the messages that it moved and that nobody has taken yet."""
         return Response(_changed(self.job(number), redrive.redrive_undo, request))
 
 

@@ -69,7 +69,7 @@ class MessageSerializer(serializers.Serializer):
     size = serializers.IntegerField(help_text="Bytes of the body.")
     body = BodyField(
         allow_null=True,
-        help_text="Its beginning, where it is longer than was asked for; null for staff who may not see bodies.",
+        help_text="The first `body_bytes` bytes, if it is longer; null for staff who may not see bodies.",
     )
 
 
@@ -135,7 +135,7 @@ class PoppedMessagesSerializer(serializers.Serializer):
 
 
 class MoveSerializer(ChosenMessages):
-    to = BigInteger(help_text="The number of the queue that they go to.")
+    to = BigInteger(help_text="The number of the target queue.")
 
 
 class PrioritySerializer(ChosenMessages):
@@ -143,7 +143,7 @@ class PrioritySerializer(ChosenMessages):
 
 
 class OneMessageArguments(Strict):
-    index = BigInteger(required=False, help_text="So that no later message with the same ID is meant.")
+    index = BigInteger(required=False, help_text="Excludes a later message with the same ID.")
 
 
 def shown_message(row: MessageRow) -> dict[str, Any]:
@@ -163,9 +163,9 @@ def shown_message(row: MessageRow) -> dict[str, Any]:
 
 
 def administered_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
-    """The queues that a filter is about, once it is sure that the caller may operate them."""
+    """The queues of a filter, after checking that the caller may operate them."""
     require_bodies_for_text(request, asked)
-    if "queue" in asked:  # before anybody learns whether there is such a queue
+    if "queue" in asked:  # before the caller learns whether there is such a queue
         require(request, Permission.ADMIN, [asked["queue"]])
     queues = chosen_queues(asked)
     require_admin(request, queues)
@@ -221,11 +221,11 @@ class MessagesApi(ApiView):
 
     @extend_schema(request=PostSerializer, responses={201: PostedSerializer}, operation_id="post_message")
     def post(self, request: Request) -> Response:
-        """Post a message. The answer comes when it has reached the disk. Needs `post` on each of its queues."""
+        """Post a message. The answer comes when the message is on disk. Needs `post` on each of its queues."""
         sent = self.sent(PostSerializer)
         names = sent.pop("queue")
         require(request, Permission.POST, names)
-        # `sync`: it is stored in any case, also while somebody waits who could be handed it straight.
+        # `sync`: the message is stored even if a waiting client could be handed it directly.
         command = Post(queues=names, tags=tuple(sent.pop("tags")), notify=frozenset({"sync"}), **sent)
         with audited_for_staff(request, "post message", ", ".join(names)) as tally:
             copies = over_http.post(command)
@@ -238,7 +238,7 @@ class PopApi(ApiView):
 
     @extend_schema(request=PopSerializer, responses=PoppedMessagesSerializer, operation_id="pop_messages")
     def post(self, request: Request) -> Response:
-        """Take messages for good. Needs `fetch` on the queue. If the answer is lost on its way, so are they."""
+        """Take messages for good. Needs `fetch` on the queue. If the answer gets lost, the messages are lost too."""
         sent = self.sent(PopSerializer)
         require(request, Permission.FETCH, [sent["queue"]])
         command = Pop(**{**sent, "tags": tuple(sent["tags"])})
@@ -252,7 +252,7 @@ class MessagesActionApi(ApiView):
     staff_needs = {"POST": (May.CHANGE_MESSAGES,)}
 
     def chosen(self, sent: dict[str, Any]) -> Choice:
-        """What the action is about, once it is sure that the caller may do it."""
+        """The messages of the action, after checking that the caller may act on them."""
         if "filter" in sent:
             return message_filter(sent["filter"], administered_queues(self.request, sent["filter"]))
         require_admin(self.request, queues_of_ids(sent["ids"]))
@@ -263,7 +263,7 @@ class MessagesActionApi(ApiView):
 class RetryApi(MessagesActionApi):
     @extend_schema(request=ChosenMessages, responses=TallySerializer, operation_id="retry_messages")
     def post(self, request: Request) -> Response:
-        """Delayed messages are ready now."""
+        """Make delayed messages ready now."""
         chosen = self.chosen(self.sent(ChosenMessages))
         return Response(operating.messages_retry_now(chosen=chosen, by=operator_of(request)).as_json())
 
@@ -279,7 +279,7 @@ class DropApi(MessagesActionApi):
 class MoveApi(MessagesActionApi):
     @extend_schema(request=MoveSerializer, responses=TallySerializer, operation_id="move_messages")
     def post(self, request: Request) -> Response:
-        """Messages go to the end of another queue."""
+        """Move messages to the end of another queue."""
         sent = self.sent(MoveSerializer)
         chosen, target = self.chosen(sent), queue_numbered(sent["to"])
         require_admin(request, [target])
@@ -289,7 +289,7 @@ class MoveApi(MessagesActionApi):
 class PriorityApi(MessagesActionApi):
     @extend_schema(request=PrioritySerializer, responses=TallySerializer, operation_id="set_priority")
     def post(self, request: Request) -> Response:
-        """Waiting messages get another priority."""
+        """Change the priority of waiting messages."""
         sent = self.sent(PrioritySerializer)
         tally = operating.messages_set_priority(
             chosen=self.chosen(sent), priority=sent["priority"], by=operator_of(request)
@@ -299,7 +299,7 @@ class PriorityApi(MessagesActionApi):
 
 class OneMessageApi(ApiView):
     def message_id(self, shard: int, sequence: int) -> MessageId:
-        """Once it is sure that the caller may ask."""
+        """The message that was asked for, after checking that the caller may ask."""
         index = self.asked(OneMessageArguments).get("index")
         require_admin(self.request, [queue_numbered(shard)])
         return MessageId(shard, sequence, index)
@@ -332,5 +332,5 @@ class MessageWhyApi(OneMessageApi):
 class TimelineApi(OneMessageApi):
     @extend_schema(parameters=[OneMessageArguments], responses=TimelineSerializer, operation_id="message_timeline")
     def get(self, request: Request, shard: int, sequence: int) -> Response:
-        """What happened to a message, from the journal and from how it is now. With `index` also of one that ended."""
+        """What happened to a message, from the journal and its state now. With `index`, also for one that ended."""
         return Response(shown_events(message_timeline(self.message_id(shard, sequence))))

@@ -28,7 +28,7 @@ def page_of_rows(
     shown: Callable[[ModelRow], dict[str, Any]],
     keep: Callable[[ModelRow], bool] = lambda row: True,
 ) -> dict[str, Any]:
-    """The asked page in the order of unique columns, of those rows that `keep` lets through."""
+    """The requested page, ordered by unique columns, of the rows that `keep` lets through."""
     of = list_name(rows, order)
     page = keyset_page(rows, order, limit=asked["limit"], after=asked_cursor(asked, of=of), keep=keep)
     return answered_page(page, shown, of=of)

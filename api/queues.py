@@ -1,4 +1,4 @@
-"""/api/queues: what queues there are, how they are, and what operators do to them."""
+"""/api/queues: the queues, their state, and what operators do to them."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ class QueueSerializer(serializers.Serializer):
 
 
 class QueueDetailSerializer(QueueSerializer):
-    """With how many messages it holds in which state, as /status/ says it."""
+    """With its number of messages in each state, as in /status/."""
 
     ready = serializers.IntegerField()
     delayed = serializers.IntegerField()
@@ -97,7 +97,7 @@ class QueueArguments(Paging):
 
 class DeletionArguments(Strict):
     force = serializers.BooleanField(
-        default=False, help_text="Also with messages in it, those that clients are working on included."
+        default=False, help_text="Delete the queue with its messages, including those that clients are working on."
     )
 
 
@@ -194,7 +194,7 @@ class QueueApi(ApiView):
 
     @extend_schema(request=QueueSettingsSerializer, responses=QueueDetailSerializer, operation_id="change_queue")
     def patch(self, request: Request, shard: int) -> Response:
-        """Give settings other values. What is left out stays as it is."""
+        """Change settings. Settings that are left out stay as they are."""
         queue = queue_numbered(shard)
         require_admin(request, [queue])
         operating.queue_change(queue=queue, changes=self.sent(QueueSettingsSerializer), by=operator_of(request))
@@ -202,7 +202,7 @@ class QueueApi(ApiView):
 
     @extend_schema(parameters=[DeletionArguments], responses={200: TallySerializer}, operation_id="delete_queue")
     def delete(self, request: Request, shard: int) -> Response:
-        """Delete an empty queue, or with `force` any."""
+        """Delete an empty queue; with `force`, any queue."""
         queue = queue_numbered(shard)
         require_admin(request, [queue])
         forced = self.asked(DeletionArguments)["force"]
@@ -227,7 +227,7 @@ class PauseApi(QueueActionApi):
 
     @extend_schema(request=None, responses=QueueDetailSerializer, operation_id="pause_queue")
     def post(self, request: Request, shard: int) -> Response:
-        """Hand out nothing more; posts are still accepted."""
+        """Stop handing out messages. Posts are still accepted."""
         operating.queue_pause(queue=self.queue(shard), by=operator_of(request))
         return Response(queue_detail(queue_numbered(shard)))
 
@@ -247,7 +247,7 @@ class PurgeApi(QueueActionApi):
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="purge_queue")
     def post(self, request: Request, shard: int) -> Response:
-        """Drop all messages that nobody holds."""
+        """Drop all messages that no client holds."""
         return Response(operating.queue_purge(queue=self.queue(shard), by=operator_of(request)).as_json())
 
 
@@ -263,7 +263,7 @@ class QueueWhyApi(ApiView):
 class ExplainTagsApi(ApiView):
     @extend_schema(parameters=[ExplanationArguments], responses=ExplanationsSerializer, operation_id="explain_tags")
     def get(self, request: Request) -> Response:
-        """Which queues of a name a reader's tags and match choose, and why not the others."""
+        """Which queues of a name match a reader's tags and match mode, and why the others do not."""
         asked = self.asked(ExplanationArguments)
         require_any(request, asked["name"])
         explained = explain_tags(name=asked["name"], tags=asked.get("tags", ()), match=asked.get("match"))

@@ -37,7 +37,7 @@ class WorkerSerializer(serializers.Serializer):
 
 
 class ServiceDetailSerializer(ServiceSerializer):
-    line = WorkerSerializer(many=True, help_text="Its workers; whoever is next comes first.")
+    line = WorkerSerializer(many=True, help_text="Its workers; the one that gets the next request comes first.")
 
 
 def shown_service(service: Service) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""/api/sessions: who is connected or may come back; closing sessions, and taking away what they hold."""
+"""/api/sessions: sessions that are connected or may resume; closing them, and failing the messages that they hold."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ STATES = ("live", "held", "orphaned", "ended")
 
 
 class SessionSerializer(serializers.Serializer):
-    """The id that `hello` handed out is never shown: whoever knows it could take the session up."""
+    """The id from `hello` is never shown: anyone who knows it could resume the session."""
 
     id = serializers.IntegerField()
     state = serializers.ChoiceField(choices=STATES)
     client = serializers.CharField(allow_null=True)
-    key = serializers.CharField(allow_null=True, help_text="The beginning of the key that it showed.")
+    key = serializers.CharField(allow_null=True, help_text="The first characters of its key.")
     node = serializers.CharField(allow_null=True)
     address = serializers.CharField(allow_blank=True)
     connected_at = serializers.DateTimeField()
@@ -104,7 +104,7 @@ class DisconnectApi(SessionApi):
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="disconnect_session")
     def post(self, request: Request, number: int) -> Response:
-        """Close its socket, wherever that is. What it holds fails at once (`done` says how many). For operators."""
+        """Close its socket, on any node. Its messages fail at once (`done` says how many). For operators."""
         return Response(_act(self.session(number), operating.session_disconnect, request))
 
 
@@ -114,7 +114,7 @@ class FailMessagesApi(SessionApi):
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="fail_messages_of_session")
     def post(self, request: Request, number: int) -> Response:
-        """All that it holds goes on to others, as if it had failed it. For operators."""
+        """Fail all messages that the session holds, so that others get them. For operators."""
         return Response(_act(self.session(number), operating.session_fail_messages, request))
 
 

@@ -47,7 +47,9 @@ def _matching(search: str, user: User | AnonymousUser) -> MessageChoice:
     if chosen.text and not allowed(user, May.SEE_BODIES):
         raise ValidationError("Your account may not see bodies, so it cannot search in them.")
     words = f"all that match, {_counted(chosen)}"
-    return MessageChoice(chosen, [("matching", search)], words, ("What matches by the time you answer is meant.",))
+    return MessageChoice(
+        chosen, [("matching", search)], words, ("The action covers what matches when you confirm it.",)
+    )
 
 
 def _counted(chosen: MessageFilter) -> str:

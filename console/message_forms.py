@@ -1,4 +1,4 @@
-"""The forms about messages. What is wrong with a field is said beside it."""
+"""The forms about messages. Errors are shown beside their fields."""
 
 from datetime import timedelta
 from typing import Any
@@ -58,7 +58,7 @@ class MessageSearchForm(forms.Form):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether it chooses anything, so that not simply everything is meant. How it is ordered chooses nothing."""
+        """Whether any field narrows the search. The order does not."""
         return any(self.data.get(name) for name in self.fields if name != "sort")
 
     @property

@@ -59,7 +59,7 @@ class NewClientForm(forms.Form):
     persistent = forms.TypedChoiceField(
         label="Kept",
         coerce=lambda value: value == "yes",
-        choices=[("yes", "for ever: until an operator removes it"), ("no", "until it is gone for a while")],
+        choices=[("yes", "for ever: until an operator removes it"), ("no", "until it has been away for a while")],
     )
 
 
@@ -68,7 +68,7 @@ def client_new(request: HttpRequest) -> HttpResponse:
     form = NewClientForm(request.POST or None)
     question = Question(
         title="New client",
-        says=["Most clients come to be when their program registers. Make one here to give it a key beforehand."],
+        says=["Most clients are made when their program registers. Make one here to give it a key beforehand."],
         button="Make the client",
         form=form,
     )

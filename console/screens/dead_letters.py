@@ -95,7 +95,7 @@ def dead_letters_drop(request: HttpRequest) -> HttpResponse:
     answered = "word" in request.POST
     question = Question(
         title=f"Purge {choice.words}",
-        says=["They are gone for good, and cannot be redriven. Those that a client holds are left."],
+        says=["They are gone for good and cannot be redriven. Dead letters that a client holds stay."],
         button="Purge",
         destroys=True,
         form=PurgeForm(request.POST if answered else None),
@@ -124,7 +124,7 @@ def dead_letters_save(request: HttpRequest) -> HttpResponse | StreamingHttpRespo
 
 
 async def _as_they_come(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Given an ordinary iterator, Django would gather the whole file in memory first."""
+    """With an ordinary iterator, Django would collect the whole file in memory first."""
     next_part = sync_to_async(lambda: next(parts, None))
     while (part := await next_part()) is not None:
         yield part

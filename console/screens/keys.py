@@ -80,7 +80,7 @@ def key_end(request: HttpRequest, key_id: int) -> HttpResponse:
 
 
 def _show_once(request: HttpRequest, new: NewKey) -> HttpResponse:
-    """Not by a redirect with a message: those are kept in a cookie, or in the database when they are long."""
+    """Not by a redirect with a message: messages are stored in a cookie, or in the database if they are long."""
     answer_page = page(
         request,
         "console/new_key.html",

@@ -26,5 +26,7 @@ PART = Part("console/parts/reaper.html", read_reaper)
 
 @screen(May.LOOK, live=PART)
 def reaper(request: HttpRequest) -> HttpResponse:
-    lead = "What must happen when time passes and nobody asks. One reaper works, others wait to take over."
+    lead = (
+        "Work that is due by time, such as timeouts and retention. One reaper is active, the others wait to take over."
+    )
     return page(request, "console/reaper.html", title="Reaper", part=PART, lead=lead)

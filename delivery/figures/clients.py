@@ -1,4 +1,4 @@
-"""How clients and sessions are doing, and what the broker knows about one client: the record of `registered`."""
+"""Figures of clients and sessions, and the record of a client that `registered` gives."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from delivery.protocol.frames import SubscriptionRecord
 from delivery.storage.reading import bounded_cursor
 from delivery.storage.statements import statement
 
-MOST_QUEUES = 500  # that are listed of one client
+MOST_QUEUES = 500  # listed for one client
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class ClientFigures:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """How far a client has come with one queue. `behind` is of streams only, and counts indexes: what retention has
-    removed is among them."""
+    """A client's progress in one queue. `behind` is for streams only. It counts indexes, including
+    messages that retention has removed."""
 
     queue_id: int
     name: str

@@ -38,7 +38,7 @@ class BodyViews:
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:
-    """`message` is None once its life in this queue is over; then `ended` is the last that the journal says of it."""
+    """`message` is None if the message has ended; then `ended` is its last row in the journal."""
 
     message: Message | None
     ended: Journal | None
@@ -51,7 +51,7 @@ class MessageRecord:
 
 
 def message_record(queue_id: int, index: int, *, with_body: bool) -> MessageRecord | None:
-    """None: there is no such message, and the journal knows of none."""
+    """None: there is no such message, also not in the journal."""
     with bounded_cursor():
         return _as_it_is(queue_id, index, with_body) or _as_it_ended(queue_id, index, with_body)
 
@@ -108,7 +108,7 @@ def _first(rows: QuerySet[Row], number: int | None) -> Row | None:
 
 
 def body_views(beginning: bytes, size: int) -> BodyViews:
-    """`size` is that of the whole body, of which only the beginning may be there."""
+    """`size` is the size of the whole body; `beginning` may be only its first bytes."""
     return BodyViews(
         json=_as_json(beginning) if len(beginning) == size else None,
         text=_as_text(beginning, cut=len(beginning) < size),
@@ -119,7 +119,7 @@ def body_views(beginning: bytes, size: int) -> BodyViews:
 
 
 def first_line(beginning: bytes) -> str:
-    """A body in a list: its beginning on one line, whatever it is."""
+    """A body in a list: its first bytes on one line, whatever they are."""
     text = beginning.decode(errors="replace")
     return "".join(character if character.isprintable() else "·" for character in text)
 
@@ -133,7 +133,7 @@ def _as_json(body: bytes) -> str | None:
 
 def _as_text(body: bytes, cut: bool) -> str | None:
     """None where it is not UTF-8, or has control characters other than white space."""
-    last = 3 if cut else 0  # bytes of a character that may have lost its end
+    last = 3 if cut else 0  # bytes that a character at the cut may have lost
     for missing in range(last + 1):
         try:
             text = body[: len(body) - missing].decode()

@@ -43,7 +43,7 @@ class DeadLetterGroup:
 
 
 def dead_letter_queue_ids(*, name: str | None = None, tags: Sequence[str] | None = None) -> tuple[int, ...]:
-    """All dead letter queues; or those of a name, which may be that of the queue they belong to."""
+    """All dead letter queues; or those of a name, with or without `.dead`."""
     queues = Queue.objects.filter(name__endswith=DEAD_SUFFIX)
     if name is not None:
         queues = queues.filter(name=name if name.endswith(DEAD_SUFFIX) else f"{name}{DEAD_SUFFIX}")
@@ -78,14 +78,14 @@ def dead_letters_purge(*, chosen: Choice, by: Operator) -> Tally:
 
 
 def check_are_dead_letter_queues(queue_ids: Iterable[int]) -> None:
-    """Whoever may deal with dead letters may not, by that, deal with other messages."""
+    """The permission for dead letters does not cover other messages."""
     for queue in Queue.objects.filter(pk__in=queue_ids):
         if not is_dead_letter_name(queue.name):
             raise ValidationError(f"The queue {queue} holds no dead letters.")
 
 
 def dead_letters_export(*, chosen: MessageFilter, by: Operator) -> Iterator[bytes]:
-    """Every dead letter that the filter chooses as a line of JSON, oldest first in each queue."""
+    """Every dead letter of the filter as a line of JSON, oldest first in each queue."""
     check_are_dead_letter_queues(chosen.queue_ids)
     audit(by=by, action="export dead letters", target="dead letters", details={"chosen": describe(chosen)})
     return _export_lines(chosen)

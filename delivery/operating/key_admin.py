@@ -100,7 +100,7 @@ class KeyAdmin(ServiceAdmin):
         return TemplateResponse(request, "admin/clients/key/ask.html", context)
 
     def _show_once(self, request: HttpRequest, new_keys: list[NewKey]) -> HttpResponse:
-        """Not by a message: those are kept in a cookie, or in the database when they are long."""
+        """Not by a message: messages are stored in a cookie, or in the database if they are long."""
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

@@ -1,4 +1,4 @@
-"""What operators do to queues. Making and changing them is in queues/services.py; here it is audited and told."""
+"""What operators do to queues. The changes are in queues/services.py; here they are audited, and the nodes told."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from queues import services as definitions
 from queues.models import Queue, Tag
 
 UNHELD = frozenset(State) - {State.CLAIMED}
-FORCED_BATCHES = 20  # in the transaction that deletes a queue: what consumers hold, and what came in meanwhile
+FORCED_BATCHES = 20  # in the transaction that deletes a queue: messages that clients hold, and those posted meanwhile
 
 
 @transaction.atomic
@@ -64,7 +64,7 @@ def tag_describe(*, tag: Tag, description: str, by: Operator) -> None:
 
 
 def queue_purge(*, queue: Queue, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
-    """Drop all messages that nobody holds. `more` in the answer: there are some left, do it again."""
+    """Drop all messages that no client holds. `more` in the answer: some are left, repeat it."""
     with audited(by=by, action="purge queue", target=str(queue)) as tally:
         tally.add(_purge(queue, Budget(limit)))
     return tally
@@ -80,10 +80,10 @@ def queue_delete(*, queue: Queue, by: Operator, forced: bool = False) -> Tally:
             tally.add(_purge(queue, Budget()))
             if tally.more:
                 raise ValidationError(
-                    f"{tally.done} messages of the queue {queue} were dropped, and there are more; delete it once more."
+                    f"{tally.done} messages of the queue {queue} were dropped, and there are more; delete it again."
                 )
         tally.done += _delete(queue, forced=forced)
-        tally.skipped.clear()  # what the purge could not drop is gone now, too
+        tally.skipped.clear()  # what the purge could not drop is gone now too
     return tally
 
 

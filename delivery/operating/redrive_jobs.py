@@ -68,7 +68,7 @@ def redrive_start(
     rate: float | None = None,
     undo_seconds: float = UNDO_SECONDS,
 ) -> RedriveJob:
-    """Dead letters go back to the end of the queues that they came from, or of another one, with no attempts spent.
+    """Dead letters go to the end of the queues they came from, or of another queue, with all attempts left.
 
     What dies after this moment is not part of the job.
     """
@@ -99,28 +99,30 @@ def redrive_start(
 
 @transaction.atomic
 def redrive_cancel(*, job: RedriveJob, by: Operator) -> None:
-    """What was moved stays moved, and can be undone."""
+    """Messages that were moved stay moved, and the redrive can be undone."""
     changed = RedriveJob.objects.filter(pk=job.pk, state=JobState.RUNNING).update(
         state=JobState.CANCELLED, ended_at=Now()
     )
     if not changed:
-        raise ValidationError(f"The {job} does not run any more.")
+        raise ValidationError(f"The {job} is not running any more.")
     audit(by=by, action="cancel redrive", target=str(job))
 
 
 @transaction.atomic
 def redrive_undo(*, job: RedriveJob, by: Operator) -> None:
-    """Bring back what was moved and nobody has taken yet."""
+    """Bring back the messages that were moved and that nobody has taken yet."""
     changed = RedriveJob.objects.filter(
         pk=job.pk, state__in=[JobState.DONE, JobState.CANCELLED], undo_until__gt=Now()
     ).update(state=JobState.UNDOING, ended_at=None)
     if not changed:
-        raise ValidationError(f"The {job} cannot be undone: it still runs, was undone, or its time for that is over.")
+        raise ValidationError(
+            f"The {job} cannot be undone: it is still running, was undone, or its time limit for undoing has passed."
+        )
     audit(by=by, action="undo redrive", target=str(job))
 
 
 def _bounded(chosen: Choice) -> Choice:
-    """Only what is there now, in queues of dead letters."""
+    """Restricted to the messages that are in dead letter queues now."""
     if not isinstance(chosen, MessageFilter):
         ids = list(dict.fromkeys(chosen))
         if len(ids) > MOST_IDS:

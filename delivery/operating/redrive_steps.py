@@ -57,7 +57,7 @@ def _filter_of(job: Any) -> MessageFilter:
 
 @dataclass(slots=True)
 class Step:
-    """What one step of a job did, and which queues got messages by it."""
+    """What one step of a job did, and which queues got messages."""
 
     job: Any
     state: str
@@ -73,7 +73,7 @@ class Step:
 
 
 async def redrive_step(connection: AsyncConnection[Any], now: datetime | None, *, limit: int, by: str) -> Step | None:
-    """In the caller's transaction: the next step of the job that has waited longest, if one may move something."""
+    """In the caller's transaction: the next step of the job that has waited longest, if there is one."""
     jobs = await fetch_rows(connection, statement("next_redrive"), {"now": now})
     if not jobs:
         return None
@@ -195,7 +195,7 @@ async def _remember(connection: AsyncConnection[Any], job: Any, result: Transfer
 
 
 async def _undo_step(connection: AsyncConnection[Any], job: Any, allowed: int, by: str) -> Step:
-    """Back to the dead letter queues with what nobody has had yet."""
+    """Move messages that nobody has claimed yet back to the dead letter queues."""
     taken = await fetch_rows(connection, statement("take_redriven"), {"job": job.id, "limit": allowed})
     step = Step(job, JobState.UNDOING if len(taken) == allowed else JobState.UNDONE, job.position, job.after_index)
     ids = [MessageId(row.queue_id, row.sequence, row.index) for row in taken]
@@ -213,7 +213,7 @@ async def _undo_step(connection: AsyncConnection[Any], job: Any, allowed: int, b
 
 
 def _death_of(taken: Any) -> Death:
-    """What a redriven message was before."""
+    """What a redriven message was as a dead letter."""
     return Death(
         taken.origin_queue_id, taken.origin_index, taken.origin_attempts, taken.reason, taken.error, taken.client
     )

@@ -19,15 +19,15 @@ from delivery.storage.statements import statement
 
 
 def session_disconnect(*, session_id: int, by: Operator) -> Tally:
-    """Close a session's socket, wherever it is; what it holds fails at once. Its client may connect again.
+    """Close a session's socket, on whichever node. The messages that it holds fail at once. Its client may reconnect.
 
-    A session without a socket (held, or orphaned by its node) ends here and now.
+    A session without a socket (held, or orphaned by its node) ends at once.
     """
     return _act("disconnect session", session_id, by, _disconnect)
 
 
 def session_fail_messages(*, session_id: int, by: Operator) -> Tally:
-    """All that a session holds goes on to others, as if its client had said `fail`. The session stays."""
+    """Fail all messages that a session holds, as if its client had sent `fail`. The session stays."""
     return _act("fail messages of session", session_id, by, _fail_messages)
 
 
@@ -50,7 +50,7 @@ def _act(action: str, session_id: int, by: Operator, act: Any) -> Tally:
 
 
 async def _disconnect(connection: AsyncConnection[Any], session: Any, told: Announcements) -> int:
-    """Returns how many messages it holds now: they fail with it."""
+    """Returns how many messages it holds: they fail with it."""
     if session.is_live:
         held = await fetch_rows(connection, statement("held_by"), {"holder": session.id})
         await connection.execute(statement("order_sessions"), {"session": [session.id], "disconnects": True})
@@ -74,5 +74,5 @@ async def _fail(connection: AsyncConnection[Any], session: Any, reason: Reason, 
     endings = told.endings()
     claims = [failing_claim(row, holder=session.id, client=session.client, reason=reason) for row in held]
     failures = await endings.fail(connection, claims)
-    endings.announce(failures)  # gathers what the nodes are told after the commit
+    endings.announce(failures)  # collects what the nodes are told after the commit
     return len(failures.rows)

@@ -231,7 +231,7 @@ def test_a_message_tells_everything_about_itself(browser: Browser, orders: Queue
     for part in (
         "order-17",
         "no such customer",
-        "Nobody waits for its messages.",
+        "No client is waiting for its messages.",
         "Posted with priority 3",
         "no_reader",
     ):
