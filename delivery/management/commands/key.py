@@ -10,7 +10,8 @@ from clients.grants import read_grants, written_grants
 from clients.models import Key
 from clients.moments import read_moment, read_span
 from clients.selectors import client_named, grants_of, key_state, key_with_prefix, keys_with_grants
-from clients.services import NewKey, key_create, key_expire, key_revoke, key_rotate
+from delivery.operating.audit import at_shell
+from delivery.operating.clients import NewKey, key_create, key_expire, key_revoke, key_rotate
 
 WHEN = "a span such as 90d, or a date such as 2030-01-31"
 KEY = "its first characters, as listed"
@@ -65,7 +66,8 @@ class Command(BaseCommand):
     def _create(self, *, client: str, persistent: bool, grant: list[str], expires: str | None, **common: Any) -> None:
         grants = read_grants(grant)
         expires_at = read_moment(expires) if expires else None
-        self._print_once(key_create(client_name=client, persistent=persistent, grants=grants, expires_at=expires_at))
+        new = key_create(client_name=client, persistent=persistent, grants=grants, expires_at=expires_at, by=at_shell())
+        self._print_once(new)
 
     def _list(self, *, client: str | None, **common: Any) -> None:
         keys = keys_with_grants()
@@ -79,15 +81,16 @@ class Command(BaseCommand):
 
     def _rotate(self, *, key: str, grace: str, expires: str | None, **common: Any) -> None:
         expires_at = read_moment(expires) if expires else None
-        self._print_once(key_rotate(key=key_with_prefix(key), grace=read_span(grace), expires_at=expires_at))
+        old = key_with_prefix(key)
+        self._print_once(key_rotate(key=old, grace=read_span(grace), expires_at=expires_at, by=at_shell()))
 
     def _expire(self, *, key: str, when: str, **common: Any) -> None:
         at = read_moment(when)
-        key_expire(key=key_with_prefix(key), at=at)
+        key_expire(key=key_with_prefix(key), at=at, by=at_shell())
         self.stdout.write(f"The key {key} expires on {at:%Y-%m-%d %H:%M:%S %Z}.")
 
     def _revoke(self, *, key: str, **common: Any) -> None:
-        key_revoke(key=key_with_prefix(key))
+        key_revoke(key=key_with_prefix(key), by=at_shell())
         self.stdout.write(f"The key {key} is revoked.")
 
     def _print_once(self, new: NewKey) -> None:

@@ -14,10 +14,12 @@ from clients.grants import written_grants
 from clients.key_forms import KeyChangeForm, KeyCreationForm, KeyRotationForm
 from clients.models import Key
 from clients.selectors import grants_of, key_state, keys_with_grants
-from clients.services import NewKey, key_create, key_expire, key_revoke, key_rotate, key_set_grants
+from delivery.operating.audit import staff
+from delivery.operating.clients import NewKey, key_create, key_expire, key_revoke, key_rotate, key_set_grants
 from queues.admin_bases import ServiceAdmin
 
 
+@admin.register(Key)
 class KeyAdmin(ServiceAdmin):
     list_display = ["prefix", "client", "state", "granted", "created_at", "expires_at", "last_used_at"]
     list_filter = [("revoked_at", admin.EmptyFieldListFilter)]
@@ -49,7 +51,7 @@ class KeyAdmin(ServiceAdmin):
         form = KeyCreationForm(request.POST or None)
         if form.is_valid():
             try:
-                new = key_create(**form.cleaned_data)
+                new = key_create(**form.cleaned_data, by=staff(request.user))
             except ValidationError as refusal:
                 form.add_error(None, refusal)
             else:
@@ -59,9 +61,9 @@ class KeyAdmin(ServiceAdmin):
 
     def save_model(self, request: HttpRequest, obj: Key, form: forms.ModelForm, change: bool) -> None:
         if "grants" in form.changed_data:
-            key_set_grants(key=obj, grants=form.cleaned_data["grants"])
+            key_set_grants(key=obj, grants=form.cleaned_data["grants"], by=staff(request.user))
         if "expires_at" in form.changed_data:
-            key_expire(key=obj, at=form.cleaned_data["expires_at"])
+            key_expire(key=obj, at=form.cleaned_data["expires_at"], by=staff(request.user))
 
     @admin.action(description="Rotate selected keys", permissions=["add"])
     def rotate_keys(self, request: HttpRequest, keys: QuerySet[Key]) -> HttpResponse:
@@ -69,7 +71,7 @@ class KeyAdmin(ServiceAdmin):
         if form.is_valid():
             try:
                 with transaction.atomic():  # all or none: the new keys of some would be shown to nobody
-                    new = [key_rotate(key=key, **form.cleaned_data) for key in keys]
+                    new = [key_rotate(key=key, **form.cleaned_data, by=staff(request.user)) for key in keys]
             except ValidationError as refusal:
                 form.add_error(None, refusal)
             else:
@@ -81,7 +83,7 @@ class KeyAdmin(ServiceAdmin):
     @admin.action(description="Revoke selected keys", permissions=["change"])
     def revoke_keys(self, request: HttpRequest, keys: QuerySet[Key]) -> None:
         for key in keys:
-            key_revoke(key=key)
+            key_revoke(key=key, by=staff(request.user))
             self.log_change(request, key, "Revoked.")
         self.message_user(request, f"Revoked: {', '.join(key.prefix for key in keys)}.")
 
@@ -98,7 +100,7 @@ class KeyAdmin(ServiceAdmin):
         return TemplateResponse(request, "admin/clients/key/ask.html", context)
 
     def _show_once(self, request: HttpRequest, new_keys: list[NewKey]) -> HttpResponse:
-        """Not by a message: those are kept in a cookie, or in the database when they are long."""
+        """Not by a message: messages are stored in a cookie, or in the database if they are long."""
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

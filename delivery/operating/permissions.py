@@ -1,7 +1,10 @@
-"""What a person may do in the console. Each is a Django permission, to be given to users and groups."""
+"""What a person may do: the one list of permissions and the one decision, for the console and REST.
+
+Each is a Django permission, to be given to users and groups; Django's admin asks for the same ones. Keys have grants
+instead (clients/principal.py).
+"""
 
 from enum import StrEnum
-from typing import Final
 
 from django.contrib.auth.models import AnonymousUser, User
 
@@ -23,18 +26,7 @@ class May(StrEnum):
     DELETE_CLIENTS = "clients.delete_client"
     MAKE_KEYS = "clients.add_key"
     CHANGE_KEYS = "clients.change_key"
-
-
-# The console's own; the others come with their models.
-CONSOLE_PERMISSIONS: Final = (
-    ("look", "Can look at the console"),
-    ("see_bodies", "Can see the bodies of messages"),
-    ("see_audit", "Can see the audit trail"),
-    ("purge_queues", "Can purge queues"),
-    ("change_messages", "Can retry, drop and move messages and change their priority"),
-    ("redrive_dead_letters", "Can redrive and purge dead letters"),
-    ("disconnect_clients", "Can disconnect clients and fail their messages"),
-)
+    CHANGE_SERVICES = "delivery.change_serviceconfig"
 
 
 def allowed(user: User | AnonymousUser, may: May) -> bool:
@@ -44,3 +36,8 @@ def allowed(user: User | AnonymousUser, may: May) -> bool:
 def permissions_of(user: User | AnonymousUser) -> dict[str, bool]:
     """For templates: `may.change_queues` and so on."""
     return {may.name.lower(): allowed(user, may) for may in May}
+
+
+def refusal(may: May) -> str:
+    """What somebody is told who may not."""
+    return f"Your account does not have the permission {may}."
