@@ -1,0 +1,69 @@
+"""What PostgreSQL has done for one database's clients so far: processor time, WAL and pages."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from psycopg import connect
+
+OF_BROKER = "application_name LIKE 'willow %%' AND application_name NOT LIKE 'willow reaper%%'"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`cpu`: nanoseconds of the broker's backends; `wal`: bytes; `pages`: looked at in shared buffers or read."""
+
+    cpu: int
+    wal: int
+    pages: int
+
+    def __sub__(self, earlier: "Reading") -> "Reading":
+        return Reading(self.cpu - earlier.cpu, self.wal - earlier.wal, self.pages - earlier.pages)
+
+    def __add__(self, other: "Reading") -> "Reading":
+        return Reading(self.cpu + other.cpu, self.wal + other.wal, self.pages + other.pages)
+
+
+class Counters:
+    def __init__(self, database_url: str) -> None:
+        self._connection = connect(database_url, autocommit=True)
+        self._connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def read(self) -> Reading:
+        """The processor time as the kernel counts it for each process, so that no clock tick is too coarse."""
+        backends = self._connection.execute(
+            f"SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND {OF_BROKER}"
+        ).fetchall()
+        row = self._connection.execute(
+            "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn, coalesce(sum(shared_blks_hit + shared_blks_read), 0)"
+            " FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid"
+            " WHERE d.datname = current_database() AND toplevel AND query NOT LIKE '%%pg_stat_%%'"
+        ).fetchone()
+        assert row is not None
+        return Reading(sum(_nanoseconds_on_a_core(pid) for (pid,) in backends), int(row[0]), int(row[1]))
+
+    def checkpoint(self) -> None:
+        """Afterwards the first change of each page writes all of it to the WAL: warm up before counting."""
+        self._connection.execute("CHECKPOINT")
+
+    def reaper_is_at_work(self) -> bool:
+        """Whether it has written down a duty."""
+        row = self._connection.execute("SELECT count(*) FROM delivery_dutyrun").fetchone()
+        return row is not None and row[0] > 0
+
+    def reaper_is_busy(self) -> bool:
+        """Whether a statement of the reaper is running now."""
+        row = self._connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND application_name LIKE 'willow reaper%%' AND state <> 'idle'"
+        ).fetchone()
+        return row is not None and row[0] > 0
+
+
+def _nanoseconds_on_a_core(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+    except FileNotFoundError:  # it ended meanwhile
+        return 0
