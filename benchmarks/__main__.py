@@ -19,7 +19,6 @@ from benchmarks.stage import Stage, stage
 from benchmarks.sweep.growth import GROWTHS
 from benchmarks.sweep.sweep import sweep
 
-
 BEFORE_THE_PRICE_WAS_CUT = "0b77f66"
 
 

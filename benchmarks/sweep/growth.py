@@ -1,4 +1,4 @@
-"""What can grow, and how a benchmark lets it grow: as clients do, or by copies of rows where clients would need days."""
+"""What can grow, and how a benchmark lets it: as clients do, or by copies of rows where clients would need days."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
