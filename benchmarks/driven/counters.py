@@ -1,6 +1,6 @@
 """What PostgreSQL has done for one database's clients so far: processor time, WAL and pages."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from psycopg import connect
@@ -10,17 +10,18 @@ OF_BROKER = "application_name LIKE 'willow %%' AND application_name NOT LIKE 'wi
 
 @dataclass(frozen=True)
 class Reading:
-    """`cpu`: nanoseconds of the broker's backends; `wal`: bytes; `pages`: looked at in shared buffers or read."""
+    """What was used until now, or between two readings."""
 
-    cpu: int
-    wal: int
-    pages: int
+    cpu: int = 0  # nanoseconds of the broker's backends
+    wal: int = 0  # bytes that the whole server wrote, commits included
+    statement_wal: int = 0  # bytes that this database's statements wrote, whatever else the server did
+    pages: int = 0  # that these statements looked at
 
     def __sub__(self, earlier: "Reading") -> "Reading":
-        return Reading(self.cpu - earlier.cpu, self.wal - earlier.wal, self.pages - earlier.pages)
+        return Reading(*(now - then for now, then in zip(astuple(self), astuple(earlier), strict=True)))
 
     def __add__(self, other: "Reading") -> "Reading":
-        return Reading(self.cpu + other.cpu, self.wal + other.wal, self.pages + other.pages)
+        return Reading(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Counters:
@@ -37,12 +38,13 @@ class Counters:
             f"SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND {OF_BROKER}"
         ).fetchall()
         row = self._connection.execute(
-            "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn, coalesce(sum(shared_blks_hit + shared_blks_read), 0)"
+            "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn, coalesce(sum(wal_bytes), 0),"
+            " coalesce(sum(shared_blks_hit + shared_blks_read), 0)"
             " FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid"
             " WHERE d.datname = current_database() AND toplevel AND query NOT LIKE '%%pg_stat_%%'"
         ).fetchone()
         assert row is not None
-        return Reading(sum(_nanoseconds_on_a_core(pid) for (pid,) in backends), int(row[0]), int(row[1]))
+        return Reading(sum(_nanoseconds_on_a_core(pid) for (pid,) in backends), *map(int, row))
 
     def checkpoint(self) -> None:
         """Afterwards the first change of each page writes all of it to the WAL: warm up before counting."""

@@ -11,6 +11,7 @@ from benchmarks.peers.results import BOTH, COLUMNS, STEADY, Found, values
 AHEAD = Bar(1.0)
 NOT_ABOVE = Bar(1.0, at_most=True)
 CORES_AT_MOST = 0.5  # of the server at 500 messages/s
+MEASURES = {"per_second": "", "p50": ": p50", "p99": ": p99", "clients": ": client"}
 
 
 def figures_of(found: Found) -> list[Figure]:
@@ -36,8 +37,8 @@ def _bars(ours: ModuleType, found: Found) -> Iterator[Figure]:
     def beside(peer: ModuleType, column: str, what: str, unit: str, bar: Bar) -> Iterator[Figure]:
         if peer in found:
             mine, theirs = (values(found[side], column, what) for side in (ours, peer))
-            name = f"{column}{'' if what == 'per_second' else f' {what}'}: {ours.NAME}; {peer.NAME}"
-            yield Figure(name=name, unit=unit, values=mine, limits=theirs, bar=bar)
+            figure = f"{column}{MEASURES[what]}, {ours.MODE} (limit: {peer.NAME})"
+            yield Figure(name=figure, unit=unit, values=mine, limits=theirs, bar=bar)
 
     for peer in (pgmq, rabbitmq):
         for column in COLUMNS:
@@ -50,4 +51,4 @@ def _bars(ours: ModuleType, found: Found) -> Iterator[Figure]:
             yield from beside(peer, column, "clients", "µs", NOT_ABOVE)
     cores = values(found[ours], STEADY, "server_cores")
     limits = [CORES_AT_MOST] * len(cores)
-    yield Figure(name=f"server's cores {STEADY}: {ours.NAME}", unit="cores", values=cores, limits=limits, bar=NOT_ABOVE)
+    yield Figure(name=f"server's cores {STEADY}, {ours.MODE}", unit="cores", values=cores, limits=limits, bar=NOT_ABOVE)

@@ -12,6 +12,7 @@ from benchmarks.peers.local_server import free_port, not_on_path, running
 
 NAME = "beanstalkd"
 CONFIRM = "written to the binlog and flushed"
+IN_GROUPS = False  # each command is flushed and answered by itself
 PROGRAM = "beanstalkd"
 TIME_TO_RUN = 300  # seconds
 

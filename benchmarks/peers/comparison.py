@@ -23,7 +23,6 @@ from benchmarks.peers import (
 )
 from benchmarks.peers.bars import figures_of
 from benchmarks.peers.environment import enter_peers_environment
-from benchmarks.peers.local_server import NotRunError
 from benchmarks.peers.results import BOTH, POST, POST_MANY, STEADY, TAKE, TAKE_MANY, Results, print_results
 from benchmarks.peers.steady import steadily
 from benchmarks.scale import Scale
@@ -59,8 +58,8 @@ def compare(scale: Scale, chosen: Iterable[str]) -> list[Figure]:
             print(f"round {number} of {scale.runs}: {peer.NAME}", flush=True)
             try:
                 found[peer].append(_measure(peer, scale.seconds))
-            except NotRunError as reason:
-                print(f"{peer.NAME} was not run: {reason}", flush=True)
+            except Exception as reason:  # whatever another program does: the others' results must not be lost with it
+                print(f"{peer.NAME} was not run to its end: {reason!r}", flush=True)
                 peers.remove(peer)
     found = {peer: rounds for peer, rounds in found.items() if len(rounds) == scale.runs}
     print_results(found)
@@ -73,11 +72,14 @@ def _measure(peer: ModuleType, seconds: float) -> Results:
         if hasattr(peer, "worker_command"):
             return task_queues.measure(load, peer, address, seconds)
         name = peer.__name__
-        return {
+        results = {
             STEADY: load.run(steadily, name, address, seconds),
             BOTH: load.run(workload.both, name, address, seconds),
             POST: load.run(workload.post, name, address, 1, seconds),
-            POST_MANY: load.run(workload.post, name, address, GROUP, seconds),
             TAKE: load.run(workload.take, name, address, 1, seconds, round(ENOUGH_ONE_BY_ONE * seconds)),
-            TAKE_MANY: load.run(workload.take, name, address, GROUP, seconds, round(ENOUGH_IN_GROUPS * seconds)),
         }
+        if getattr(peer, "IN_GROUPS", True):
+            enough = round(ENOUGH_IN_GROUPS * seconds)
+            results[POST_MANY] = load.run(workload.post, name, address, GROUP, seconds)
+            results[TAKE_MANY] = load.run(workload.take, name, address, GROUP, seconds, enough)
+        return results

@@ -14,7 +14,7 @@ from willow_site.embedded.postgres import throwaway_postgres
 NAME = "Procrastinate"
 CONFIRM = "committed and flushed"
 APPLICATION = "benchmarks.peers.workers.procrastinate_worker.app"
-HAS_BATCHES = True
+IN_GROUPS = True  # posts; its workers know no groups
 NOT_ENDED = "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
 
 

@@ -11,7 +11,7 @@ from benchmarks.peers.workload import BODY_SIZE, CLIENTS, PATIENCE, connected
 
 MESSAGES_PER_SECOND = 500
 WARM_UP_MESSAGES = 250
-GRACE_SECONDS = 10  # for what is still on its way
+GRACE_SECONDS = 60  # for what is still on its way
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def measure(load: LoadProcess, peer: ModuleType, address: str, seconds: float) -
         POST: load.run(post, name, address, 1, seconds),
         TAKE: load.run(take, name, address, seconds),
     }
-    if getattr(peer, "HAS_BATCHES", False):
+    if getattr(peer, "IN_GROUPS", False):
         results[POST_MANY] = load.run(post, name, address, GROUP, seconds)
     return results
 

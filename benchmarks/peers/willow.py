@@ -12,6 +12,7 @@ from benchmarks.peers.connection import Taken
 from willow_site.embedded.postgres import throwaway_postgres
 
 NAME = "Willow, a connection each, fetch"
+MODE = "by fetch"
 CONFIRM = "committed and flushed"
 QUEUE = "peers"
 

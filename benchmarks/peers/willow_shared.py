@@ -13,9 +13,10 @@ from benchmarks.peers.pushed import Pushed
 from benchmarks.peers.willow import CONFIRM, QUEUE, finish_all, missing, post_all, serving
 from benchmarks.peers.workload import CLIENTS, PATIENCE
 
-__all__ = ["CONFIRM", "NAME", "connect", "missing", "serving"]
+__all__ = ["CONFIRM", "MODE", "NAME", "connect", "missing", "serving"]
 
 NAME = "Willow, one connection, subscribe"
+MODE = "by subscribe"
 
 
 class SharedConnection:

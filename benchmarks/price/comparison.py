@@ -100,7 +100,7 @@ def _measure(brokers: dict[str, DrivenBroker], bare: BareTable, pace: Pace, roun
 
 def _live(broker: DrivenBroker, pace: Pace, version: str, costs: Costs) -> None:
     """Whole lives in small packs: the queue is never long, and no list of ended messages grows."""
-    spent = dict.fromkeys(STEPS, Reading(0, 0, 0))
+    spent = dict.fromkeys(STEPS, Reading())
     reading = broker.counters.read()
     for _ in range(pace.packs):
         for step in STEPS:
@@ -109,7 +109,7 @@ def _live(broker: DrivenBroker, pace: Pace, version: str, costs: Costs) -> None:
             spent[step] += reading - before
     for step, all_of_it in spent.items():
         costs.add(version, step, all_of_it, pace.messages)
-    costs.add(version, LIFE, sum(spent.values(), Reading(0, 0, 0)), pace.messages)
+    costs.add(version, LIFE, sum(spent.values(), Reading()), pace.messages)
 
 
 def _figures(pace: Pace, costs: Costs, *, compared: bool) -> list[Figure]:

@@ -15,7 +15,7 @@ class Cost:
     """Of one command."""
 
     cpu: float  # microseconds of PostgreSQL's
-    wal: float  # bytes
+    wal: float  # bytes that its statements wrote
     pages: float
     seconds: float  # until it was answered
 
@@ -44,4 +44,4 @@ def probe(broker: DrivenBroker) -> dict[str, Cost]:
 
 
 def _for_each(spent: Reading, seconds: float) -> Cost:
-    return Cost(spent.cpu / 1000 / TIMES, spent.wal / TIMES, spent.pages / TIMES, seconds / TIMES)
+    return Cost(spent.cpu / 1000 / TIMES, spent.statement_wal / TIMES, spent.pages / TIMES, seconds / TIMES)

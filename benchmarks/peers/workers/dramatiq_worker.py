@@ -5,10 +5,10 @@ from dramatiq.brokers.redis import RedisBroker
 
 from benchmarks.peers.workers.waits import ADDRESS, note
 
-broker = RedisBroker(url=ADDRESS, middleware=[])
+broker = RedisBroker(url=ADDRESS)
 dramatiq.set_broker(broker)
 
 
-@dramatiq.actor(max_retries=None)
+@dramatiq.actor
 def work(body: str) -> None:
     note(body)
