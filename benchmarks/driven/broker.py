@@ -21,8 +21,7 @@ from willow_site.processes import ends_with_parent, wait_until
 
 BODY_BYTES = 100
 FILL_GROUP = 500  # messages
-REAPER_ROUND_SECONDS = 0.1
-REAPER_SECONDS = 120
+REAPER_SECONDS = 600
 # Nothing that happens now and then may happen while a cost is measured, and nothing may end by itself.
 RHYTHMS = {
     "WILLOW_NODE_HEARTBEAT": "1800",
@@ -30,9 +29,8 @@ RHYTHMS = {
     "WILLOW_POLL_SECONDS": "3600",
     "WILLOW_HEARTBEAT_TIMEOUT": "86400",
     "WILLOW_DEDUPE_SECONDS": "86400",
-    "WILLOW_REAPER_SECONDS": str(REAPER_ROUND_SECONDS),
+    "WILLOW_REAPER_SECONDS": "0.1",
 }
-QUIET_ROUNDS = 20  # of the reaper, after which it has nothing left to do
 
 
 class DrivenBroker:
@@ -103,7 +101,8 @@ class DrivenBroker:
             count -= size
 
     def reap(self) -> None:
-        """Let the reaper do all its duties, and wait until it finds nothing more to do."""
+        """Let the reaper do a round of all its duties, each until there is no more to do."""
+        duties = Duties(self.counters)
         reaper = subprocess.Popen(
             [sys.executable, "manage.py", "reaper"],
             cwd=self._checkout,
@@ -111,15 +110,27 @@ class DrivenBroker:
             preexec_fn=ends_with_parent(signal.SIGTERM),
         )
         try:
-            if not wait_until(self.counters.reaper_is_at_work, REAPER_SECONDS):
-                raise RuntimeError("The reaper did not start.")
-            quiet = 0
-            while quiet < QUIET_ROUNDS:
-                quiet = 0 if self.counters.reaper_is_busy() else quiet + 1
-                wait_until(self.counters.reaper_is_busy, REAPER_ROUND_SECONDS)
+            if not wait_until(duties.were_all_done, REAPER_SECONDS):
+                raise RuntimeError(f"The reaper did not end its round within {REAPER_SECONDS} seconds.")
         finally:
             reaper.terminate()
             reaper.wait()
+
+
+class Duties:
+    """What a reaper that was started just now has done."""
+
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+        self._before = counters.duty_runs()
+        self._first_runs: dict[str, object] = {}
+
+    def were_all_done(self) -> bool:
+        """Whether one of them was done for the second time: they are done in turn, so the others were done too."""
+        for duty, ran_at in self._counters.duty_runs().items():
+            if ran_at != self._before.get(duty) and self._first_runs.setdefault(duty, ran_at) != ran_at:
+                return True
+        return False
 
 
 def migrate(database_url: str, checkout: Path = PROJECT_FOLDER) -> None:

@@ -1,6 +1,7 @@
 """What PostgreSQL has done for one database's clients so far: processor time, WAL and pages."""
 
 from dataclasses import astuple, dataclass
+from datetime import datetime
 from pathlib import Path
 
 from psycopg import connect
@@ -50,18 +51,9 @@ class Counters:
         """Afterwards the first change of each page writes all of it to the WAL: warm up before counting."""
         self._connection.execute("CHECKPOINT")
 
-    def reaper_is_at_work(self) -> bool:
-        """Whether it has written down a duty."""
-        row = self._connection.execute("SELECT count(*) FROM delivery_dutyrun").fetchone()
-        return row is not None and row[0] > 0
-
-    def reaper_is_busy(self) -> bool:
-        """Whether a statement of the reaper is running now."""
-        row = self._connection.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND application_name LIKE 'willow reaper%%' AND state <> 'idle'"
-        ).fetchone()
-        return row is not None and row[0] > 0
+    def duty_runs(self) -> dict[str, datetime]:
+        """When the reaper last did each of its duties."""
+        return dict(self._connection.execute("SELECT duty, ran_at FROM delivery_dutyrun").fetchall())
 
 
 def _nanoseconds_on_a_core(pid: int) -> int:

@@ -6,7 +6,8 @@ A peer is a module here with
 - `serving()`: a context in which its server runs, giving its address;
 - `connect(address)`: an asynchronous context with a `Connection` (see `connection.py`).
 
-Where `IN_GROUPS` is false, the peer knows only single messages. A task queue, whose messages are taken by workers of its own, has in place of takes and finishes
+Where `IN_GROUPS` is false, the peer knows only single messages. A task queue, whose messages are taken by workers of
+its own, has in place of takes and finishes
 - `worker_command(address)`: the program that runs eight workers;
 - `left(address)`: an asynchronous function that counts the messages whose end is not recorded yet.
 """
