@@ -7,9 +7,8 @@ else about them, so this connection keeps what it has prepared and leaves its so
 
 import asyncio
 import re
-from collections import namedtuple
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from psycopg import AsyncConnection, errors, generators
 from psycopg.adapt import PyFormat, Transformer
@@ -20,6 +19,7 @@ from psycopg.waiting import Ready, Wait
 from delivery.storage.columns import Column
 
 Result = TypeVar("Result")
+Row = TypeVar("Row", bound=NamedTuple)
 Steps = Generator[Any, Any, Result]  # psycopg's way to say what the socket is waited for
 
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
@@ -33,7 +33,7 @@ class Prepared:
     def __init__(self, name: bytes, parameters: Sequence[str]) -> None:
         self.name = name
         self.parameters = parameters
-        self.make_row: Callable[[Sequence[Any]], Any] | None = None  # known once there was a result
+        self.row_type: type[NamedTuple] | None = None  # once a result was seen to have its columns
 
 
 class StatementConnection(AsyncConnection[Any]):
@@ -47,21 +47,24 @@ class StatementConnection(AsyncConnection[Any]):
         self._watched: int | None = None  # the socket, while the loop keeps it
         self.stirred: Callable[[], None] | None = None  # told when something comes that nobody asked for
 
-    async def rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
-        """The rows of a statement, with its columns as attributes."""
+    async def rows(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
+        """The rows of a statement, whose columns are the fields of `row_type`."""
         prepared = self._known.get(query) or await self._prepare(query)
         given = [values[name] for name in prepared.parameters]
-        formats = [Format.BINARY if isinstance(value, Column) else Format.TEXT for value in given]
+        formats = [Format.BINARY if isinstance(value, Column | bytes) else Format.TEXT for value in given]
         self.pgconn.send_query_prepared(prepared.name, list(map(self._dumped, given)), formats, Format.BINARY)
         result = await self._result(ExecStatus.TUPLES_OK)
-        if prepared.make_row is None:
-            prepared.make_row = _row_maker(result)
+        if prepared.row_type is not row_type:
+            _check_columns(result, row_type)
+            prepared.row_type = row_type
         self._transformer.set_pgresult(result, set_loaders=True, format=Format.BINARY)
-        return self._transformer.load_rows(0, result.ntuples, prepared.make_row)
+        return self._transformer.load_rows(0, result.ntuples, row_type._make)
 
     def _dumped(self, value: Any) -> Any:
         if isinstance(value, Column):
             return value.packed
+        if isinstance(value, bytes):
+            return value
         return None if value is None else self._transformer.get_dumper(value, PyFormat.TEXT).dump(value)
 
     async def _prepare(self, query: str) -> Prepared:
@@ -164,8 +167,7 @@ def _continued(gen: Steps[Result], wanted: Any) -> Steps[Result]:
         return result
 
 
-def _row_maker(result: PGresult) -> Callable[[Sequence[Any]], Any]:
-    names = [(result.fname(position) or b"").decode() for position in range(result.nfields)]
-    row: Any = namedtuple("Row", names)  # type: ignore[misc]  # its fields are known only now
-    make: Callable[[Sequence[Any]], Any] = row._make
-    return make
+def _check_columns(result: PGresult, row_type: type[NamedTuple]) -> None:
+    names = tuple((result.fname(position) or b"").decode() for position in range(result.nfields))
+    if names != row_type._fields:
+        raise TypeError(f"{row_type.__name__} has the fields {row_type._fields}, and the statement returns {names}.")

@@ -2,4 +2,4 @@
 -- Runs on: message_holder.
 UPDATE delivery_message
 SET lease_until = now() + work_timeout * interval '1 second'
-WHERE state = 2 AND holder = ANY (%(holder)s::bigint[])
+WHERE state = :CLAIMED AND holder = ANY (%(holder)s::bigint[])
