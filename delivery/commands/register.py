@@ -38,7 +38,7 @@ def register(session: Session, command: Register) -> None:
         first_time = session.register_as(RegisteredClient(registration.client_id, registration.name))
         session.send(_frame(command.label, registration))
         if first_time:
-            restore(session, registration, is_over)
+            restore(session, wishes=registration.wishes, held=registration.held, done=is_over)
         else:
             is_over()
 

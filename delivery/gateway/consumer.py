@@ -25,6 +25,7 @@ from delivery.protocol.frames import Command, Error, Hello
 from delivery.protocol.json.too_large import too_large as json_too_large
 from delivery.protocol.limits import FrameEnds, Limits
 from delivery.protocol.version import VERSION
+from delivery.sessions.resending import send_again
 from delivery.sessions.session import Session
 from delivery.storage.lanes import on_desk
 
@@ -67,6 +68,8 @@ class ConnectConsumer(AsyncConsumer):
             await send({"type": "websocket.close", "code": _close_code(node, error)})
             return None
         outbox.put(Hello(token, node.name, VERSION))
+        if token == handshake.resumed_id and handshake.asks_for("resend"):
+            send_again(session)
         return session
 
     async def _who(self, node: Node, handshake: Handshake) -> Principal | None:

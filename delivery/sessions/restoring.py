@@ -1,24 +1,23 @@
 """A client has registered: it reads again what it read in its last session, and gets again what it held."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from delivery.engine.queues import matches
-from delivery.sessions.registration import Registration
-from delivery.sessions.subscription import Subscription
+from delivery.sessions.subscription import Subscription, Wish
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
 
 
-def restore(session: "Session", registration: Registration, done: Callable[[], None]) -> None:
+def restore(session: "Session", *, wishes: Iterable[Wish], held: Sequence[Any], done: Callable[[], None]) -> None:
     """Learn the queues that the client reads or holds messages of, then start its subscriptions."""
-    wishes = [wish for wish in registration.wishes if wish.label not in session.subscriptions]
+    wishes = [wish for wish in wishes if wish.label not in session.subscriptions]
     subscriptions = [session.subscriptions.add(wish) for wish in wishes]
-    unknown = {wish.name for wish in wishes} | {row.queue_name for row in registration.held}
+    unknown = {wish.name for wish in wishes} | {row.queue_name for row in held}
 
     def resolved(name: str, _: object) -> None:
         unknown.discard(name)
@@ -27,7 +26,7 @@ def restore(session: "Session", registration: Registration, done: Callable[[], N
 
     def start() -> None:
         if not session.closed:
-            _start(session, subscriptions, registration.held)
+            _start(session, subscriptions, held)
         done()
 
     if not unknown:

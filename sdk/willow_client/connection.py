@@ -269,7 +269,7 @@ class Connection:
         try:
             socket = await open_websocket(
                 url,
-                urlencode({"hold": self.options.hold, **({"id": self._id} if self._id else {})}),
+                urlencode({"hold": self.options.hold, **({"id": self._id, "resend": "true"} if self._id else {})}),
                 self.options.headers(),
                 received=self._received,
                 resumed=self._flush,

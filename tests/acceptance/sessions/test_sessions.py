@@ -200,3 +200,16 @@ async def test_a_poster_that_comes_back_hears_what_happened_meanwhile(
     again = await connect(id=poster.id)
     await again.expect(label, notice="assign")
     await again.expect(label, notice="finish", reply="done")
+
+
+async def test_a_client_that_comes_back_can_ask_for_what_it_holds(client: Client, connect: Connect, queue: str) -> None:
+    """What was sent on a socket that broke may never have arrived."""
+    await client.post_all(queue, ["1", "2"])
+    reader = await connect(hold=30)
+    held = await reader.fetch_all(queue, 2)
+    await reader.close()
+    back = await connect(id=reader.id, resend="true")
+    again = [await back.expect(None, type="message") for _ in held]
+    assert [(frame["body"], frame["index"], frame["attempt"]) for frame in again] == [("1", 1, 1), ("2", 2, 1)]
+    for message in held:
+        await back.finish(message)
