@@ -17,7 +17,7 @@ from delivery.inspection.journal import LIST, JournalFilter, journal_page
 from delivery.moves.states import Outcome
 from queues.models import Queue
 
-REASONS = ("failed", "timeout", "disconnected", "expired", "overflow", "retention", "operator")
+REASONS = ("failed", "timeout", "disconnected", "expired", "overflow", "retention", "operator", "cancelled")
 
 
 class JournalSerializer(serializers.Serializer):

@@ -144,7 +144,7 @@ class QueuesApi(ApiView):
     def get(self, request: Request) -> Response:
         """The queues on which the caller has any grant, by name."""
         asked = self.asked(QueueArguments)
-        queues = Queue.objects.all()
+        queues = Queue.objects.select_related("counter")
         if "name" in asked:
             queues = queues.filter(name=asked["name"])
         if "prefix" in asked:

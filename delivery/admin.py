@@ -22,7 +22,7 @@ from clients.admin import ClientAdmin
 from clients.models import Client
 from delivery.figures.clients import subscribed_to
 from delivery.inspection.journal import LIST, JournalFilter, journal_page
-from delivery.moves.models import FreeSequences, PendingNotice
+from delivery.moves.models import PendingNotice
 from delivery.operating.audit import staff
 from delivery.operating.clients import client_create, client_delete
 from delivery.operating.key_admin import KeyAdmin
@@ -140,12 +140,6 @@ class ClientWithPositionsAdmin(ClientAdmin):
 class DutyRunAdmin(ReadOnlyAdmin):
     list_display = ["duty", "ran_at", "seconds", "handled", "handled_total", "error"]
     ordering = ["duty"]
-
-
-@admin.register(FreeSequences)
-class FreeSequencesAdmin(ReadOnlyAdmin):
-    list_display = ["id", "queue_id", "sequences"]
-    show_full_result_count = False
 
 
 @admin.register(PendingNotice)

@@ -18,7 +18,9 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
     queue_id = stage.define(QUEUE)
     stage.lay_out(queue_id, messages=scale.backlog, body_size=BODY_SIZE)
     operator = Operator(stage.broker)
-    [[middle]] = stage.rows("SELECT newest_index - %s FROM queues_queue WHERE id = %s", scale.backlog // 2, queue_id)
+    [[middle]] = stage.rows(
+        "SELECT newest_index - %s FROM queues_counter WHERE queue_id = %s", scale.backlog // 2, queue_id
+    )
     searches = {
         "first page": {},
         "from the middle on": {"queue": QUEUE, "after": _cursor(stage, queue_id, middle)},

@@ -8,15 +8,18 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from delivery.commands.cancel import cancel
 from delivery.commands.define import create
 from delivery.commands.post import post
 from delivery.commands.read import fetch, pop
 from delivery.commands.register import register
-from delivery.commands.services import ServiceCommands, ping, pong, work_reply, work_request
+from delivery.commands.release import release
+from delivery.commands.services import ServiceCommands, ping, pong, work_error, work_reply, work_request
 from delivery.commands.settle import fail, finish, keepalive
 from delivery.commands.subscribe import subscribe, unsubscribe
 from delivery.protocol.errors import Code, FrameError, WillowError
 from delivery.protocol.frames import (
+    Cancel,
     CheckConfig,
     ClientPong,
     Command,
@@ -31,8 +34,10 @@ from delivery.protocol.frames import (
     Post,
     Ready,
     Register,
+    Release,
     Subscribe,
     Unsubscribe,
+    WorkError,
     WorkReply,
     WorkRequest,
 )
@@ -53,6 +58,8 @@ def handlers(services: ServiceCommands) -> Handlers:
         Finish: finish,
         Fail: fail,
         Keepalive: keepalive,
+        Release: release,
+        Cancel: cancel,
         Create: create,
         Subscribe: subscribe,
         Unsubscribe: unsubscribe,
@@ -62,6 +69,7 @@ def handlers(services: ServiceCommands) -> Handlers:
         Ping: ping,
         WorkRequest: work_request,
         WorkReply: work_reply,
+        WorkError: work_error,
         NeedBroker: services.need_broker,
         ClientPong: pong,
     }

@@ -1,12 +1,14 @@
 """create: a queue with the settings that the client chose, unless it exists already."""
 
 from clients.models import Permission
+from delivery.commands.unsupported import refuse_unsupported
 from delivery.protocol.frames import Create, QueueInfo
 from delivery.sessions.session import Session
 from queues.definitions import SETTING_NAMES, QueueRecord, tag_set
 
 
 def create(session: Session, command: Create) -> None:
+    refuse_unsupported(command)
     session.require(Permission.CREATE, command.queue)
     chosen = {name: getattr(command, name) for name in SETTING_NAMES}
     reply = session.reply_to(command.label)

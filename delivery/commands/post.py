@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from clients.models import Permission
 from delivery.commands.settle import SETTLING
+from delivery.commands.unsupported import refuse_unsupported
 from delivery.moves.posting import PostRequest
 from delivery.moves.service_names import stream_is_no_service
 from delivery.protocol.errors import WillowError
@@ -13,6 +14,7 @@ from queues.definitions import QueueRecord, tag_set
 
 
 def post(session: Session, command: Post) -> None:
+    refuse_unsupported(command)
     for name in command.queues:
         session.require(Permission.POST, name)
     submit_post(session, command, tag_set(command.tags) if command.tags else ())
@@ -47,6 +49,8 @@ def submit_post(
         else:
             request = PostRequest(session.posts, command, queues, awaits_reply=awaits_reply, work_timeout=work_timeout)
             session.node.engine.post(request)
+            if awaits_reply and command.ttl is not None:
+                session.node.engine.expiries.expect(queues[0].id, command.ttl)
 
     if holds_back:
         session.held_back.start(exempt=SETTLING)

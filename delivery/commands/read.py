@@ -45,7 +45,10 @@ def _read(session: Session, command: Fetch | Pop, wait_seconds: float, **how: An
             return
         places = command.count or 1
         rotation = session.reads.rotation(command.queue, tags) if match == "any" else None
-        demand = Demand(session.reads, command.label, work_queues, places=places, rotation=rotation, **how)
+        counts = command.count is not None
+        demand = Demand(
+            session.reads, command.label, work_queues, places=places, counts=counts, rotation=rotation, **how
+        )
         waits = session.reads.begin(demand, wait_seconds)
         if waits and wait_seconds > 0 and match != "exact":
             waiters = session.node.engine.waiters

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from clients.models import Permission
 from delivery.commands.post import submit_post
 from delivery.engine.assignment import Candidate, JoinRequest
-from delivery.moves.endings import FinishRequest
+from delivery.moves.endings import FailRequest, FinishRequest
 from delivery.moves.service_names import queue_of, request_numbers, stream_is_no_service
+from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import (
     CheckConfig,
@@ -19,6 +21,7 @@ from delivery.protocol.frames import (
     Post,
     Ready,
     ReadyOk,
+    WorkError,
     WorkReply,
     WorkRequest,
 )
@@ -139,17 +142,31 @@ def work_request(session: Session, command: WorkRequest) -> None:
         message=command.body,
         label=command.label,
         notify=frozenset(("finish", "drop")),
+        ttl=command.timeout,
     )
     submit_post(session, post, (), awaits_reply=True, work_timeout=command.timeout)
 
 
 def work_reply(session: Session, command: WorkReply) -> None:
     """Finish the request. One that this worker does not hold, or that nobody knows, is dropped quietly."""
+    if (claim := _claim_of_request(session, command)) is not None:
+        session.node.engine.end(FinishRequest(**claim, reply=command.body))
+
+
+def work_error(session: Session, command: WorkError) -> None:
+    """Fail the request: for good, or for the next worker. One that this worker does not hold is dropped quietly."""
+    if (claim := _claim_of_request(session, command)) is not None:
+        failure = FailRequest(**claim, reason=Reason.FAILED.value, error=command.error, final=command.final)
+        session.node.engine.end(failure)
+
+
+def _claim_of_request(session: Session, command: WorkReply | WorkError) -> dict[str, Any] | None:
+    """Which claim a worker ends; None if its clock is wrong, or the identifier cannot be one of ours."""
     if not has_good_clock(session, command.time):
-        return
+        return None
     numbers = request_numbers(command.work_request_identifier)
     if numbers is None:
-        return
+        return None
     queue_id, sequence, index = numbers
     worker, reply = worker_of(session), session.reply_to(None)
 
@@ -160,14 +177,11 @@ def work_reply(session: Session, command: WorkReply) -> None:
             reply.end()
             session.claims.let_go((queue_id, sequence), index)
 
-    session.node.engine.end(
-        FinishRequest(
-            queue_id=queue_id,
-            sequence=sequence,
-            index=index,
-            holder=session.session_id,
-            client=worker.client_name if worker else session.client_name,
-            reply=command.body,
-            answer=answer,
-        )
-    )
+    return {
+        "queue_id": queue_id,
+        "sequence": sequence,
+        "index": index,
+        "holder": session.session_id,
+        "client": worker.client_name if worker else session.client_name,
+        "answer": answer,
+    }

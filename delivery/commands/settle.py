@@ -9,33 +9,52 @@ from delivery.moves.endings import Ending, FailRequest, FinishRequest, Keepalive
 from delivery.moves.service_names import is_service_queue, service_of
 from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import ClientPong, Command, Fail, Finish, Keepalive, Notice, Ping, WorkReply
+from delivery.protocol.frames import (
+    ClaimId,
+    ClientPong,
+    Command,
+    Fail,
+    Finish,
+    Keepalive,
+    Notice,
+    Ping,
+    Release,
+    WorkError,
+    WorkReply,
+)
 from delivery.sessions.positions import AckRecord
 from delivery.sessions.session import Session
 from delivery.sessions.stream_reader import StreamReader
 from queues.integer_ranges import BIGINT_MAX
 
 # Commands about messages that the client holds. They are in time only if they run before the socket closes.
-SETTLING: frozenset[type[Command]] = frozenset({Finish, Fail, Keepalive, WorkReply, Ping, ClientPong})
+SETTLING: frozenset[type[Command]] = frozenset(
+    {Finish, Fail, Keepalive, Release, WorkReply, WorkError, Ping, ClientPong}
+)
 
 
 def finish(session: Session, command: Finish) -> None:
-    reader = _check(session, command)
+    reader = reader_of_claim(session, command)
     synchronous = command.response == "sync"
     answer = _answer(session, command, acknowledges=reader is None)
     if reader is not None:
-        if not reader.acknowledge(command.sequence, command.index, answer, synchronous=synchronous):
+        held = reader.held(command.sequence, command.index, command.attempt)
+        if held is not None:
+            reader.acknowledge(held, answer, synchronous=synchronous)
+        else:
             answer(not_claimed(command.shard, command.sequence))
         return
     _submit(session, FinishRequest(**_claim(session, command, answer), synchronous=synchronous, reply=command.reply))
 
 
 def fail(session: Session, command: Fail) -> None:
-    reader = _check(session, command)
+    reader = reader_of_claim(session, command)
     answer = _answer(session, command, acknowledges=False)
     if reader is not None:
-        outstanding = reader.fail(command.sequence, command.index, command.delay)
-        answer(None if outstanding else not_claimed(command.shard, command.sequence))
+        held = reader.held(command.sequence, command.index, command.attempt)
+        if held is not None:
+            reader.fail(held, command.delay)
+        answer(None if held else not_claimed(command.shard, command.sequence))
         return
     _submit(
         session,
@@ -53,11 +72,13 @@ def keepalive(session: Session, command: Keepalive) -> None:
     if command.queue is None or command.shard is None or command.sequence is None:
         _keep_all_alive(session, command)
         return
-    reader = _check(session, command)
+    reader = reader_of_claim(session, command)
     answer = _keepalive_answer(session, command)
     if reader is not None:
-        outstanding = reader.keep_alive(command.sequence, command.index)
-        answer(None if outstanding else not_claimed(command.shard, command.sequence))
+        held = reader.held(command.sequence, command.index, command.attempt)
+        if held is not None:
+            reader.keep_alive(held)
+        answer(None if held else not_claimed(command.shard, command.sequence))
         return
     claim = _claim(session, command, answer)
     del claim["client"]
@@ -75,7 +96,7 @@ def _keep_all_alive(session: Session, command: Keepalive) -> None:
     session.node.engine.end(KeepaliveAllRequest(session.session_id, answered))
 
 
-def _check(session: Session, command: Finish | Fail | Keepalive) -> StreamReader | None:
+def reader_of_claim(session: Session, command: Finish | Fail | Keepalive | ClaimId) -> StreamReader | None:
     """Refuse at once what cannot be a claim. Returns the reader of the stream, if the message is in one."""
     name, shard, sequence = command.queue or "", command.shard or 0, command.sequence or 0
     _require(session, name)
@@ -108,6 +129,7 @@ def _claim(session: Session, command: Any, answer: Callable[[WillowError | None]
         "queue_id": command.shard,
         "sequence": command.sequence,
         "index": command.index,
+        "attempt": command.attempt,
         "holder": session.session_id,
         "client": session.client_name,
         "answer": answered,
@@ -121,8 +143,9 @@ def _answer(session: Session, command: Finish | Fail, *, acknowledges: bool) -> 
         if error is not None and error.code == Code.UNAVAILABLE:
             reply.refuse(error)
             return
-        # Refused or not, the claim has ended, if it was this session's at all.
-        index = session.claims.let_go((command.shard, command.sequence), command.index)
+        # Refused or not, the claim has ended, if it was this session's at all. A later attempt's has not.
+        attempt = None if error is None else command.attempt
+        index = session.claims.let_go((command.shard, command.sequence), command.index, attempt)
         if error is not None:
             reply.refuse(error)
             return

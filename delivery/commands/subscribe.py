@@ -24,14 +24,18 @@ Positions = dict[int, StartPosition]  # by queue
 
 def subscribe(session: Session, command: Subscribe) -> None:
     session.require(Permission.FETCH, command.queue)
-    if command.label in session.subscriptions:
-        reason = f"This connection has a subscription with the label {command.label} already."
-        raise WillowError(Code.OBJECT_ALREADY_EXISTS, str(command.label), reason)
-    if len(session.subscriptions) >= settings.WILLOW.connection_commands:
-        reason = f"This connection has {len(session.subscriptions)} subscriptions already."
-        raise WillowError(Code.OVERLOADED, "connection", reason)
+    wish = _wish(command)
+    alike = session.subscriptions.alike(wish.name, wish.tags, wish.match)
+    session.subscriptions.check_label(wish.label, alike)
+    if alike is not None:
+        _take_over(session, alike, wish)
+    else:
+        _subscribe(session, wish)
+
+
+def _wish(command: Subscribe) -> Wish:
     tags = tag_set(command.tags)
-    wish = Wish(
+    return Wish(
         command.label,
         command.queue,
         tags,
@@ -41,6 +45,12 @@ def subscribe(session: Session, command: Subscribe) -> None:
         command.sync,
         "new" if command.from_ is None else command.from_,
     )
+
+
+def _subscribe(session: Session, wish: Wish) -> None:
+    if len(session.subscriptions) >= settings.WILLOW.connection_commands:
+        reason = f"This connection has {len(session.subscriptions)} subscriptions already."
+        raise WillowError(Code.OVERLOADED, "connection", reason)
     subscription = session.subscriptions.add(wish)
 
     def found(queues: list[QueueRecord]) -> None:
@@ -48,7 +58,9 @@ def subscribe(session: Session, command: Subscribe) -> None:
 
     def opened(positions: Positions) -> None:
         if not session.closed:
-            _begin(session, subscription, positions)
+            queues = _tell(session, wish)
+            if not subscription.ended:
+                subscription.start(queues, positions)
         go_on()
 
     def failed(error: WillowError) -> None:
@@ -64,7 +76,7 @@ def subscribe(session: Session, command: Subscribe) -> None:
     if holds_back:
         session.held_back.start(exempt=SETTLING)
     directory = session.node.directory
-    session.posts.then(wish.name, lambda: directory.resolve(wish.name, tags, wish.match, found, failed))
+    session.posts.then(wish.name, lambda: directory.resolve(wish.name, wish.tags, wish.match, found, failed))
 
 
 def _write_down(
@@ -89,16 +101,54 @@ def _write_down(
         found = {stream.id: await open_position(connection, client_id, stream.id, wish.start) for stream in streams}
         return {queue_id: position for queue_id, position in found.items() if position is not None}
 
-    session.node.desk.submit(Job(work, opened, failed))
+    def submit(_: object = None) -> None:
+        session.node.desk.submit(Job(work, opened, failed))
+
+    if session.subscriptions.has_ended(streams):  # what the client acknowledged meanwhile is written first
+        session.node.streams.submit(Job(_nothing, submit, submit))
+    else:
+        submit()
 
 
-def _begin(session: Session, subscription: Subscription, positions: Positions) -> None:
-    wish = subscription.wish
+async def _nothing(connection: AsyncConnection[Any]) -> None: ...
+
+
+def _tell(session: Session, wish: Wish) -> list[QueueRecord]:
+    """Answer the command. Returns the queues that the subscription reads now."""
     queues = session.node.directory.matching(wish.name, wish.tags, wish.match)
     identities = tuple(QueueIdentity(queue.name, queue.tags, queue.id) for queue in queues)
     session.send(Subscribed(wish.label, identities))
-    if not subscription.ended:
-        subscription.start(queues, positions)
+    return queues
+
+
+def _take_over(session: Session, subscription: Subscription, wish: Wish) -> None:
+    """The connection reads this already, since another `subscribe` or `register`: it goes on as this one says."""
+    if session.registered is None:
+        session.subscriptions.take_over(subscription, wish)
+        _tell(session, wish)
+        return
+    reply = session.reply_to(wish.label)
+    session.held_back.start(exempt=SETTLING)
+    client_id, earlier_label = session.registered.id, subscription.wish.label
+
+    async def work(connection: AsyncConnection[Any]) -> None:
+        async with connection.transaction():
+            dropped = {"client": client_id, "label": earlier_label, "queue_id": list[int]()}
+            await connection.execute(client_statement("drop_subscription"), dropped)
+            await save_subscription(connection, client_id, wish)
+
+    def done(_: object) -> None:
+        reply.end()
+        if not session.closed:
+            session.subscriptions.take_over(subscription, wish)
+            _tell(session, wish)
+        session.held_back.stop()
+
+    def failed(error: WillowError) -> None:
+        reply.refuse(error)
+        session.held_back.stop()
+
+    session.node.desk.submit(Job(work, done, failed))
 
 
 def unsubscribe(session: Session, command: Unsubscribe) -> None:
@@ -108,7 +158,7 @@ def unsubscribe(session: Session, command: Unsubscribe) -> None:
     parameters = {
         "client": session.registered.id,
         "label": command.label,
-        "queue_id": list(subscription.queues),
+        "queue_id": list(subscription.queues) if command.forget else [],
     }
 
     async def drop(connection: AsyncConnection[Any]) -> None:

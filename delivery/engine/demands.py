@@ -42,6 +42,7 @@ class Demand:
 
     __slots__ = (
         "attempting",
+        "counts",
         "ended",
         "has_waited",
         "label",
@@ -67,6 +68,7 @@ class Demand:
         queues: Sequence[QueueRecord],
         *,
         places: int,
+        counts: bool = False,
         pops: bool = False,
         waits: bool = False,
         standing: bool = False,
@@ -78,6 +80,7 @@ class Demand:
         self.label = label
         self.queues = list(queues)
         self.places = places
+        self.counts = counts  # each message is told how many follow it
         self.pops = pops
         self.waits = waits
         self.standing = standing

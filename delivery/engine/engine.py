@@ -1,7 +1,7 @@
 """The engine of one node: what its clients do to messages is done here, in batches, by the moves of delivery/moves/.
 
-The lane *posts* stores. The lane *turns* runs finish, fail, keepalive, pop and claim, then the line of workers, in this
-order.
+The lane *posts* stores. The lane *turns* runs finish, fail, keepalive, release, cancel, pop and claim, then the line
+of workers, in this order.
 """
 
 from collections import Counter
@@ -20,7 +20,17 @@ from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
 from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
-from delivery.moves.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
+from delivery.moves.cancelling import CancelRequest, answer_cancels, cancel
+from delivery.moves.endings import (
+    Ending,
+    Endings,
+    FailRequest,
+    Failures,
+    FinishRequest,
+    KeepaliveRequest,
+    ReleaseRequest,
+)
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
@@ -28,6 +38,7 @@ from delivery.protocol.errors import Code, WillowError
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
 from delivery.wakeups.delays import Delays
+from delivery.wakeups.expiries import Expiries
 
 
 class KeepaliveAllRequest:
@@ -62,6 +73,7 @@ class Engine:
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
         self._desk = desk
+        self._free_ids = FreeIds()
         self.stock = Stock()
         self.moves = Moves()
         taking = Taking(
@@ -72,6 +84,7 @@ class Engine:
             stock=self.stock,
             moves=self.moves,
             tell_posters=lambda: self.posts.tell(),
+            free_ids=self._free_ids,
         )
         endings = Endings(
             node_id=node_id,
@@ -79,6 +92,7 @@ class Engine:
             notices=notices,
             became_ready=self._came_back,
             moves=self.moves,
+            free_ids=self._free_ids,
         )
         self.assignment = Assignment(
             node_id=node_id,
@@ -97,6 +111,8 @@ class Engine:
                 FinishRequest: endings.run_finishes,
                 FailRequest: endings.run_fails,
                 KeepaliveRequest: endings.run_keepalives,
+                ReleaseRequest: endings.run_releases,
+                CancelRequest: self._run_cancels,
                 KeepaliveAllRequest: self._run_keepalive_all,
                 PopAttempt: taking.run_pops,
                 ClaimAttempt: taking.run_claims,
@@ -109,6 +125,12 @@ class Engine:
         self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, stock=self.stock)
         self._most_commands = settings.WILLOW.node_commands
         self.delays = Delays(desk, self.became_ready)
+        self.expiries = Expiries(
+            desk,
+            node_id=node_id,
+            node_name=node_name,
+            announce=lambda buried: endings.announce(Failures([], buried)),
+        )
 
     @property
     def commands_under_way(self) -> int:
@@ -138,10 +160,11 @@ class Engine:
 
     def forget(self, queue_id: int) -> None:
         """The queue was deleted, or what is known of its messages may be wrong."""
+        self._free_ids.forget(queue_id)
         self.stock.forget(queue_id)
         self._floors.remove(queue_id)
 
-    def end(self, request: Ending | KeepaliveAllRequest) -> None:
+    def end(self, request: Ending | KeepaliveAllRequest | CancelRequest) -> None:
         self.turns.submit(request)
 
     def take(self, demand: Demand, wait_seconds: float) -> None:
@@ -174,6 +197,7 @@ class Engine:
             admission = Admission(connection, requests, self._node_id, self._node_name)
             await admission.admit()
         self.moves.dropped += len(admission.dropped)
+        self._free_ids.give(admission.dropped)
         for row in admission.dropped:
             self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in admission.refused]
@@ -188,7 +212,7 @@ class Engine:
         copies = [request.copies[0] for request in requests]
         places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
         try:
-            inserted = await insert_copies(connection, copies, self._node_id, places)
+            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
                 self.stock.something_came(copy.queue.id)
@@ -228,6 +252,12 @@ class Engine:
         await restart_leases(connection, [request.holder for request in requests])
         for request in requests:
             request.answer(None)
+
+    async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> None:
+        cancelled = await cancel(connection, requests, node_id=self._node_id, node_name=self._node_name)
+        self.moves.dropped += len(cancelled)
+        self._free_ids.give(cancelled)
+        answer_cancels(requests, cancelled)
 
 
 def node_is_overloaded() -> WillowError:

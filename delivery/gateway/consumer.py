@@ -20,9 +20,10 @@ from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
 from delivery.protocol.close_codes import BAD_HANDSHAKE, ID_IN_USE, NODE_IS_DRAINING, NOT_LET_IN, STORAGE_IS_GONE
-from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Error, Hello
-from delivery.protocol.limits import Limits, frame_too_large
+from delivery.protocol.errors import Code, FrameError, WillowError
+from delivery.protocol.frames import Command, Error, Hello
+from delivery.protocol.json.too_large import too_large as json_too_large
+from delivery.protocol.limits import FrameEnds, Limits
 from delivery.protocol.version import VERSION
 from delivery.sessions.session import Session
 from delivery.storage.lanes import on_desk
@@ -36,13 +37,14 @@ class ConnectConsumer(AsyncConsumer):
         handshake = Handshake(scope)
         node = await life.started()
         await send({"type": "websocket.accept"})
-        outbox = Outbox(send, binary=handshake.asks_for("binary"), batch=handshake.asks_for("batch"))
+        limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
+        outbox = Outbox(send, handshake.encoder(limits), batch=handshake.asks_for("batch"))
         session = await self._admit(node, handshake, outbox, send)
         if session is None:
             return
         writer = asyncio.create_task(outbox.run())
         try:
-            await self._read(node, session, outbox, receive)
+            await self._read(node, session, outbox, receive, limits)
         finally:
             session.close()
             writer.cancel()
@@ -52,6 +54,7 @@ class ConnectConsumer(AsyncConsumer):
         try:
             if node.draining:
                 raise WillowError(Code.UNAVAILABLE, node.name, "This node is stopping. Please connect to another one.")
+            handshake.check_form_of_bytes()
             principal = await self._who(node, handshake)
             if principal is None:
                 await send({"type": "websocket.close", "code": NOT_LET_IN, "reason": "A valid key is needed."})
@@ -73,9 +76,8 @@ class ConnectConsumer(AsyncConsumer):
         principal: Principal | None = await on_desk(node.desk, lambda connection: principal_of_key(connection, key))
         return principal
 
-    async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive) -> None:
+    async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits) -> None:
         """Take frames until the socket closes; while too much is under way, take none."""
-        limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
         most = settings.WILLOW.connection_commands
         while True:
             await session.under_way.wait_below(most)
@@ -83,12 +85,16 @@ class ConnectConsumer(AsyncConsumer):
             event = await receive()
             if event["type"] == "websocket.disconnect":
                 return
-            if event.get("text") is not None:
-                node.commands.handle(session, json.decode(event["text"], limits))
-            elif event.get("bytes") is not None:
-                node.commands.handle(session, bincode.decode(event["bytes"], limits))
-            else:
-                node.commands.handle(session, [frame_too_large(limits)])
+            node.commands.handle(session, _decoded(event, limits))
+
+
+def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError]:
+    if event.get("text") is not None:
+        return json.decode(event["text"], limits)
+    if event.get("bytes") is not None:
+        return bincode.decode(event["bytes"], limits)
+    ends: FrameEnds = event["too_large"]
+    return [bincode.too_large(ends, limits) if event["binary"] else json_too_large(ends, limits)]
 
 
 def _close_code(node: Node, error: WillowError) -> int:

@@ -7,7 +7,11 @@ from urllib.parse import parse_qs
 from django.conf import settings
 
 from clients.auth import shown_key
+from delivery.protocol import bincode, json
 from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.limits import Limits
+
+Encoder = json.Encoder | bincode.Encoder
 
 
 class Handshake:
@@ -20,6 +24,20 @@ class Handshake:
 
     def asks_for(self, name: str) -> bool:
         return (self.headers.get(name) or self._argument(name) or "").strip().lower() == "true"
+
+    def encoder(self, limits: Limits) -> Encoder:
+        """What writes frames as this client reads them."""
+        if self.asks_for("binary"):
+            return bincode.Encoder(limits, extras=self.asks_for("extras"))
+        return json.Encoder(limits, base64=self._form_of_bytes() == "base64")
+
+    def check_form_of_bytes(self) -> None:
+        if (form := self._form_of_bytes()) not in (None, "base64"):
+            raise WillowError(Code.BAD_REQUEST, "bytes", f"`bytes` must be base64, not {form!r}.")
+
+    def _form_of_bytes(self) -> str | None:
+        given = self.headers.get("bytes") or self._argument("bytes")
+        return given.strip().lower() if given else None
 
     @property
     def key(self) -> str | None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from delivery.protocol import bincode, json
+from delivery.gateway.handshake import Encoder
 from delivery.protocol.frames import Frame
 
 CROWDED_FRAMES = 10_000  # waiting for a slow client; above this its commands are not read
@@ -15,10 +15,9 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 class Outbox:
     """Collects the frames of one pass of the event loop and sends them together."""
 
-    def __init__(self, send: Send, *, binary: bool, batch: bool) -> None:
+    def __init__(self, send: Send, encoder: Encoder, *, batch: bool) -> None:
         self._send = send
-        self._codec = bincode if binary else json
-        self._part = "bytes" if binary else "text"
+        self._encoder = encoder
         self._batch = batch
         self._frames: list[Frame] = []
         self._something = asyncio.Event()
@@ -51,7 +50,8 @@ class Outbox:
         self._something.clear()
         frames, self._frames = self._frames, []
         if self._batch and len(frames) > 1:
-            await self._send({"type": "websocket.send", self._part: self._codec.encode_batch(frames)})
+            for data in self._encoder.encode_batch(frames):
+                await self._send({"type": "websocket.send", self._encoder.part: data})
         else:
             for frame in frames:
-                await self._send({"type": "websocket.send", self._part: self._codec.encode(frame)})
+                await self._send({"type": "websocket.send", self._encoder.part: self._encoder.encode(frame)})

@@ -72,6 +72,7 @@ class Admission:
             text = copy.request.command.dedupe
             if text is not None and (first := by_text.setdefault((copy.queue.id, text), copy)) is not copy:
                 self._followers[copy] = first
+                copy.is_repeat = True
 
     def _collapse_keys(self) -> None:
         """Of several posts of this batch with the same key the last counts, in the place of the first."""
@@ -96,6 +97,7 @@ class Admission:
         for copy in asked:
             if (numbers := seen.get((copy.queue.id, copy.request.command.dedupe))) is not None:
                 copy.sequence, copy.index = numbers
+                copy.is_repeat = True
                 self._repeats.add(copy)
 
     async def _refuse_what_does_not_fit(self) -> None:

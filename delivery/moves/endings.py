@@ -1,4 +1,4 @@
-"""How claims end: finished, failed, timed out. What ran out of attempts is buried (dead_letters.py)."""
+"""How claims end: finished, failed, timed out, given back. What ran out of attempts is buried (dead_letters.py)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 from psycopg import AsyncConnection
 
 from delivery.moves.dead_letters import Buried, bury
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
-from delivery.moves.notices import Notices
+from delivery.moves.notices import Notices, why_unanswered
 from delivery.protocol.errors import Code, WillowError
-from delivery.storage.columns import ByteaColumn, Column, Float8Column, TextColumn
+from delivery.storage.columns import BigintColumn, ByteaColumn, Column, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.meters import Moves
 from delivery.storage.statements import statement
@@ -29,6 +30,7 @@ class Ending:
     index: int | None
     holder: int
     answer: Answer
+    attempt: int | None = None  # None: whichever it is
     synchronous: bool = False
 
     def fail(self, error: WillowError) -> None:
@@ -47,11 +49,17 @@ class FailRequest(Ending):
     client: str | None = None
     error: str | None = None
     delay: float | None = None
+    final: bool = False  # there is no next attempt, however many are left
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class KeepaliveRequest(Ending):
     pass
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ReleaseRequest(Ending):
+    """The holder has not begun with it."""
 
 
 def failing_claim(claim: Any, *, holder: int, client: str | None, reason: Reason) -> FailRequest:
@@ -98,6 +106,11 @@ class FailedClaim(NamedTuple):
     delay: float
 
 
+class Released(NamedTuple):
+    place: int
+    queue_id: int
+
+
 class HeldElsewhere(NamedTuple):
     place: int
 
@@ -110,8 +123,17 @@ async def finish(
     node_id: int | None,
     node_name: str,
 ) -> list[Finished]:
-    columns = finish_columns(claims) | {"outcome": outcome.value, "node": node_id, "node_name": node_name}
-    return await fetch_batch(connection, statement("finish"), columns, Finished)
+    common = {"outcome": outcome.value, "node": node_id, "node_name": node_name}
+    if len(claims) == 1:
+        return await fetch_batch(connection, statement("finish_one"), _finish_values(claims[0]) | common, Finished)
+    return await fetch_batch(connection, statement("finish"), finish_columns(claims) | common, Finished)
+
+
+def _finish_values(claim: FinishRequest) -> dict[str, Any]:
+    """For finish_one.sql, what `finish_columns` is for finish.sql."""
+    return {
+        name: getattr(claim, name) for name in ("queue_id", "sequence", "index", "holder", "attempt", "client", "reply")
+    }
 
 
 def finish_columns(claims: Sequence[FinishRequest]) -> dict[str, Column]:
@@ -130,10 +152,15 @@ async def retry(
         "reason": TextColumn([claim.reason for claim in claims]),
         "error": TextColumn([claim.error for claim in claims]),
         "delay": Float8Column([claim.delay for claim in claims]),
+        "final": BigintColumn([int(claim.final) for claim in claims]),
         "node": node_id,
         "node_name": node_name,
     }
     return await fetch_batch(connection, statement("retry"), columns, FailedClaim)
+
+
+async def release(connection: AsyncConnection[Any], claims: Sequence[ReleaseRequest]) -> list[Released]:
+    return await fetch_batch(connection, statement("release"), held_columns(claims), Released)
 
 
 class Endings:
@@ -147,8 +174,10 @@ class Endings:
         notices: Notices,
         became_ready: Callable[[int, float], None],
         moves: Moves,
+        free_ids: FreeIds | None = None,
     ) -> None:
         self._moves = moves
+        self._free_ids = free_ids or FreeIds()
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
@@ -159,12 +188,20 @@ class Endings:
             connection, requests, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
         )
         self._moves.finished += len(rows)
+        self._free_ids.give(rows)
         for row in rows:
             self._notices.tell(row, "finish", requests[row.place - 1].reply)
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> None:
         rows = await keepalive(connection, requests)
+        await self._answer(connection, requests, {row.place for row in rows})
+
+    async def run_releases(self, connection: AsyncConnection[Any], requests: list[ReleaseRequest]) -> None:
+        rows = await release(connection, requests)
+        self._moves.released += len(rows)
+        for row in rows:
+            self._became_ready(row.queue_id, 0.0)
         await self._answer(connection, requests, {row.place for row in rows})
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
@@ -184,12 +221,13 @@ class Endings:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
         self._moves.retried += sum(not row.exhausted for row in failures.rows)
         self._moves.dead += len(failures.buried)
+        self._free_ids.give(one.row for one in failures.buried)
         for row in failures.rows:
             if not row.exhausted:
                 self._notices.tell(row, "retry")
                 self._became_ready(row.queue_id, row.delay)
         for one in failures.buried:
-            self._notices.tell(one.row, "drop")
+            self._notices.tell(one.row, "drop", why_unanswered(one.row))
             self._became_ready(one.copy.queue.id, 0.0)
 
     async def _answer(self, connection: AsyncConnection[Any], requests: Sequence[Ending], done: set[int]) -> None:

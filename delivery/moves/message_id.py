@@ -60,6 +60,10 @@ class HeldMessage(Protocol):
     @property
     def holder(self) -> int: ...
 
+    @property
+    def attempt(self) -> int | None:
+        """None: whichever it is."""
+
 
 def held_columns(claims: Sequence[HeldMessage]) -> dict[str, Column]:
     return {
@@ -67,6 +71,7 @@ def held_columns(claims: Sequence[HeldMessage]) -> dict[str, Column]:
         "sequence": BigintColumn([claim.sequence for claim in claims]),
         "index": BigintColumn([claim.index for claim in claims]),
         "holder": BigintColumn([claim.holder for claim in claims]),
+        "attempt": BigintColumn([claim.attempt for claim in claims]),
     }
 
 

@@ -19,7 +19,15 @@ from delivery.protocol.frames import Error, Frame, Notice, WorkReplyOut
 from delivery.storage.columns import BigintColumn, ByteaColumn, TextColumn
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
-from delivery.storage.vocabulary import NAMED_SEVERAL, REQUEST, STAGE_NUMBERS, STAGES
+from delivery.storage.vocabulary import (
+    NAMED_SEVERAL,
+    REQUEST,
+    REQUEST_FAILED,
+    REQUEST_TIMED_OUT,
+    STAGE_NUMBERS,
+    STAGES,
+    Reason,
+)
 
 
 class Listener(Protocol):
@@ -72,8 +80,38 @@ class Happening:
             return Notice(label, self.stage, self.queue_id, self.sequence, self.index, self.queue_name, self.reply)
         if self.stage == "finish":
             return WorkReplyOut(label, request_identifier(self), self.reply or b"")
-        service = service_of(self.queue_name or "")
+        return self._no_reply(label, service_of(self.queue_name or ""))
+
+    def _no_reply(self, label: int | None, service: str) -> Error:
+        why = (self.reply or b"").decode()
+        if why == REQUEST_TIMED_OUT:
+            return Error(label, Code.UNAVAILABLE, "timeout", f"No worker of {service} answered this request in time.")
+        if why.startswith(REQUEST_FAILED):
+            text = why.removeprefix(REQUEST_FAILED)
+            return Error(label, Code.FAILED, service, text or f"A worker of {service} failed without saying why.")
         return Error(label, Code.UNAVAILABLE, service, f"No worker of {service} could answer this request.")
+
+
+class Unanswered(Protocol):
+    """A message that ended without a client, perhaps a request."""
+
+    @property
+    def notify(self) -> int: ...
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def error(self) -> str | None: ...
+
+
+def why_unanswered(ended: Unanswered) -> bytes | None:
+    """Of a request: what _drop_noticed.sql says in the place of its reply."""
+    if not ended.notify & REQUEST:
+        return None
+    if ended.reason == Reason.EXPIRED:
+        return REQUEST_TIMED_OUT.encode()
+    return None if ended.error is None else f"{REQUEST_FAILED}{ended.error}".encode()
 
 
 class Notices:

@@ -10,7 +10,7 @@ from clients.models import Position
 from delivery.engine.waiters import MOST_PLACES_AT_ONCE
 from delivery.inspection.filters import MessageFilter
 from delivery.moves.message_id import MessageId
-from delivery.moves.models import DedupeValue, FreeSequences, Message
+from delivery.moves.models import DedupeValue, EndedCount, Message
 from delivery.moves.states import State
 from delivery.operating.announcing import Announcements
 from delivery.operating.audit import Operator, audit, audited
@@ -18,7 +18,7 @@ from delivery.operating.messages import act_on_filter, drop_batch
 from delivery.operating.tally import BATCH, MOST_MESSAGES, Budget, Tally
 from delivery.storage.on_django import operate
 from queues import services as definitions
-from queues.models import Queue, Tag
+from queues.models import Queue, QueueCounter, Tag
 
 UNHELD = frozenset(State) - {State.CLAIMED}
 FORCED_BATCHES = 20  # in the transaction that deletes a queue: messages that clients hold, and those posted meanwhile
@@ -92,12 +92,12 @@ def _delete(queue: Queue, *, forced: bool) -> int:
     told = Announcements()
     with transaction.atomic():
         # The row that every post locks first: nothing arrives from here to the commit.
-        if Queue.objects.select_for_update().filter(pk=queue.pk).first() is None:
+        if QueueCounter.objects.select_for_update().filter(pk=queue.pk).first() is None:
             raise ValidationError(f"The queue {queue} is gone already.")
         dropped = _drop_held(queue, told) if forced else 0
         if Message.objects.filter(queue_id=queue.pk).exists():
             raise ValidationError(f"The queue {queue} holds messages; only an empty queue can be deleted.")
-        for left_over in (FreeSequences, DedupeValue, Position):
+        for left_over in (EndedCount, DedupeValue, Position):
             left_over.objects.filter(queue_id=queue.pk).delete()
         Queue.objects.filter(pk=queue.pk).delete()
         told.queues_changed(queue.pk)

@@ -26,7 +26,7 @@ from delivery.storage.connection import fetch_rows
 from delivery.storage.on_django import operate
 from delivery.storage.statements import statement
 from queues.definitions import QueueRecord
-from queues.models import Kind, Queue
+from queues.models import Kind, Queue, QueueCounter
 
 UNDO_SECONDS = 3600.0
 LONGEST_UNDO_SECONDS = 7 * 86_400.0
@@ -132,8 +132,8 @@ def _bounded(chosen: Choice) -> Choice:
     check_are_dead_letter_queues(chosen.queue_ids)
     if chosen.sequence is not None:
         return find_ids(chosen, limit=MOST_IDS).rows
-    newest = dict(Queue.objects.filter(pk__in=chosen.queue_ids).order_by("id").values_list("id", "newest_index"))
-    return replace(chosen, bounds=newest)
+    counters = QueueCounter.objects.filter(pk__in=chosen.queue_ids).order_by("pk")
+    return replace(chosen, bounds=dict(counters.values_list("pk", "newest_index")))
 
 
 def _count(chosen: Choice) -> tuple[list[Any], bool]:

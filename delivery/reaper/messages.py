@@ -1,24 +1,14 @@
 """Messages that come due, and messages whose time to live ended."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from delivery.moves.dead_letters import bury
 from delivery.moves.endings import Failures
-from delivery.moves.states import Reason
 from delivery.moves.waiting import come_due
 from delivery.reaper.duty import LIMIT, NAME, Tools
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
-
-
-@dataclass(frozen=True, slots=True)
-class Expiry:
-    """Why `bury` is called here."""
-
-    reason: str = Reason.EXPIRED.value
-    client: str | None = None
-    error: str | None = None
+from delivery.wakeups.expiries import Expiry
 
 
 async def make_delayed_ready(tools: Tools, now: datetime | None) -> int:

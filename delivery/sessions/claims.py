@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import AsyncConnection
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from delivery.sessions.session import Session
 
 ClaimId = tuple[int, int]  # shard and sequence
+
+
+class HeldClaim(NamedTuple):
+    queue_id: int
+    sequence: int
+    index: int | None  # type: ignore[assignment]  # tuples have a method of that name
+    attempt: int | None  # None: of a message that was handed out over an earlier connection
+
 
 UNKNOWN_ATTEMPT = 0  # of a message that was handed out over an earlier connection
 
@@ -45,6 +53,9 @@ class Claims:
     def __len__(self) -> int:
         return len(self._claims)
 
+    def held(self) -> list[HeldClaim]:
+        return [HeldClaim(*claim_id, claim.index, claim.attempt or None) for claim_id, claim in self._claims.items()]
+
     def queue_ids(self) -> set[int]:
         return {queue_id for queue_id, _ in self._claims}
 
@@ -57,17 +68,22 @@ class Claims:
         self._resumed = frozenset(self._claims)
 
     def hand_over(
-        self, label: int | None, messages: Sequence[Any], place_is_free: Callable[[], None] | None = None
+        self,
+        label: int | None,
+        messages: Sequence[Any],
+        place_is_free: Callable[[], None] | None = None,
+        *,
+        counts: bool = False,
     ) -> None:
         """Send claimed messages to the client. If it has gone meanwhile, give them back at once."""
         if self._session.closed:
             self._give_back((row.queue_id, row.sequence, row.index) for row in messages)
             return
-        for row in messages:
+        for left, row in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
             claim_id = (row.queue_id, row.sequence)
             self.let_go(claim_id, None)  # an earlier message with this ID, whose claim has ended without our knowing
             self._add(claim_id, row.index, row.attempts, row.work_timeout, place_is_free)
-            self._session.send_message(label, row, finished=False)
+            self._session.send_message(label, row, finished=False, left=left if counts else None)
 
     def take_request(self, request: Any) -> bool:
         """Note a request that this session holds as a worker. False if it was sent over this connection already."""
@@ -115,10 +131,10 @@ class Claims:
 
     # how they end
 
-    def let_go(self, claim_id: ClaimId, index: int | None) -> int | None:
-        """A claim has ended. Returns its index, if it was known here."""
+    def let_go(self, claim_id: ClaimId, index: int | None, attempt: int | None = None) -> int | None:
+        """A claim has ended; of this attempt, if it is given. Returns its index, if it was known here."""
         claim = self._claims.get(claim_id)
-        if claim is None or index not in (None, claim.index):
+        if claim is None or index not in (None, claim.index) or attempt not in (None, claim.attempt):
             return index
         del self._claims[claim_id]
         if claim.place_is_free is not None:

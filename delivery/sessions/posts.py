@@ -4,7 +4,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from delivery.moves.posting import PostRequest
+from delivery.moves.posting import Copy, PostRequest
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Stage
 from delivery.protocol.frames import Notice, Post
@@ -46,24 +46,42 @@ class Posts:
             action()
 
     def post_accepted(self, request: PostRequest) -> None:
-        if not request.notify & READY:
-            return
+        """A post with a dedupe text hears `ready` when it is known whether it is a repeat."""
+        if request.notify & READY and request.command.dedupe is None:
+            self._tell_ready(request)
+
+    def _tell_ready(self, request: PostRequest) -> None:
         several = len(request.copies) > 1
         for copy in request.copies:
-            self._session.send(Notice(request.command.label, "ready", queue=copy.queue.name if several else None))
+            name = copy.queue.name if several else None
+            self._session.send(Notice(request.command.label, "ready", queue=name, duplicate=copy.is_repeat))
 
     def post_stored(self, request: PostRequest) -> None:
-        several = len(request.copies) > 1
+        if request.notify & READY and request.command.dedupe is not None:
+            self._tell_ready(request)
         stages: list[Stage] = []
         if request.notify & WRITE:
             stages.append("write")
         if request.notify & SYNC:
             stages.append("sync")
         for copy in request.copies if stages else ():
-            name = copy.queue.name if several else None
-            for stage in stages:
-                self._session.send(Notice(request.command.label, stage, copy.queue.id, copy.sequence, copy.index, name))
+            self._tell_stored(request, copy, stages)
         self.ended(request.command)
+
+    def _tell_stored(self, request: PostRequest, copy: Copy, stages: list[Stage]) -> None:
+        name = copy.queue.name if len(request.copies) > 1 else None
+        for stage in stages:
+            self._session.send(
+                Notice(
+                    request.command.label,
+                    stage,
+                    copy.queue.id,
+                    copy.sequence,
+                    copy.index,
+                    name,
+                    duplicate=copy.is_repeat,
+                )
+            )
 
     def post_handed_over(self, request: PostRequest) -> None:
         if request.notify & (READY | FINISH):

@@ -19,6 +19,7 @@ class Reads:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._demands: set[Demand] = set()
+        self._parts: dict[Demand, list[Any]] = {}  # of a large `count`: what was taken, until its number is known
         self._rotations: dict[tuple[str, tuple[str, ...]], Rotation] = {}  # by queue name and tags
 
     @property
@@ -52,23 +53,36 @@ class Reads:
     def end_all(self) -> None:
         for demand in list(self._demands):
             self._session.node.engine.waiters.remove(demand)
+            self._answer(demand, self._parts.pop(demand, []))
 
     # as the reader of its demands
 
     def take(self, demand: Demand, messages: Sequence[Any]) -> None:
-        if demand.ended:
-            self._demands.discard(demand)
-        if not demand.pops:
-            self._session.claims.hand_over(demand.label, messages)
+        if not demand.ended:
+            self._parts.setdefault(demand, []).extend(messages)
             return
-        for row in messages:
-            self._session.send_message(demand.label, row, finished=True)
+        self._demands.discard(demand)
+        self._answer(demand, [*self._parts.pop(demand, ()), *messages])
+
+    def _answer(self, demand: Demand, messages: Sequence[Any]) -> None:
+        """If the client has gone, what was claimed for it goes back."""
+        if not demand.pops:
+            self._session.claims.hand_over(demand.label, messages, counts=demand.counts)
+            return
+        for left, row in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
+            self._session.send_message(demand.label, row, finished=True, left=left if demand.counts else None)
 
     def went_empty(self, demand: Demand) -> None:
         self._demands.discard(demand)
-        if not demand.served:
+        if parts := self._parts.pop(demand, None):
+            self._answer(demand, parts)
+        else:
             self._session.send(NoMessage(demand.label))
 
     def demand_failed(self, demand: Demand, error: WillowError) -> None:
+        """What was taken before the database went is an answer, too."""
         self._demands.discard(demand)
-        self._session.refuse(demand.label, error)
+        if parts := self._parts.pop(demand, None):
+            self._answer(demand, parts)
+        else:
+            self._session.refuse(demand.label, error)

@@ -121,7 +121,7 @@ class Session:
         self.node.refusals[error.code.value] += 1
         self.send(Error(label, error.code, error.key, error.message))
 
-    def send_message(self, label: int | None, row: Any, *, finished: bool) -> None:
+    def send_message(self, label: int | None, row: Any, *, finished: bool, left: int | None = None) -> None:
         queue = self.node.directory.by_id(row.queue_id)
         name, tags = (queue.name, queue.tags) if queue else ("", ())
         self.send(
@@ -136,6 +136,8 @@ class Session:
                 row.index,
                 row.attempts,
                 row.priority,
+                left=left,
+                work_timeout=None if finished else row.work_timeout,
             )
         )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from bisect import insort
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -153,6 +154,7 @@ class StreamReader:
                 index=message.index,
                 attempt=attempt,
                 priority=message.priority,
+                work_timeout=self._work_timeout,
             )
         )
 
@@ -169,11 +171,8 @@ class StreamReader:
         reason = f"Messages {first} to {last} of the stream {self._queue.name} were removed before you read them."
         self._session.send(Error(self._wish.label, Code.NO_OBJECT, f"{self.queue_id}/{first}-{last}", reason))
 
-    def acknowledge(self, sequence: int, index: int | None, answer: Answer, *, synchronous: bool) -> bool:
-        """The client has finished a message. False if it is not outstanding here."""
-        held = self._held(sequence, index)
-        if held is None:
-            return False
+    def acknowledge(self, held: Outstanding, answer: Answer, *, synchronous: bool) -> None:
+        """The client has finished a message."""
         self._take_back(held)
         acked = held.message.index
         del self.unacked[acked]
@@ -181,27 +180,33 @@ class StreamReader:
         self.acked_above.add(acked)
         self._save(answer, synchronous=synchronous)
         self._places.fill()
-        return True
 
-    def fail(self, sequence: int, index: int | None, delay: float | None) -> bool:
-        """The client wants a message again. False if it is not outstanding here."""
-        held = self._held(sequence, index)
-        if held is None:
-            return False
+    def fail(self, held: Outstanding, delay: float | None) -> None:
+        """The client wants a message again."""
         self._take_back(held)
         if delay:
             asyncio.get_running_loop().call_later(delay, self._send_again, held)
         else:
             self._again.append(held)
         self._places.fill()
-        return True
 
-    def keep_alive(self, sequence: int, index: int | None) -> bool:
-        held = self._held(sequence, index)
-        if held is None:
-            return False
+    def release(self, held: Outstanding) -> None:
+        """The client has not begun with a message: it comes again at its place, as the same attempt."""
+        self._set_aside(held)
+        self._places.fill()
+
+    def release_all(self) -> None:
+        for held in list(self._outstanding.values()):
+            self._set_aside(held)
+        self._places.fill()
+
+    def _set_aside(self, held: Outstanding) -> None:
+        self._take_back(held)
+        held.attempt -= 1
+        insort(self._again, held, key=lambda one: one.message.index)
+
+    def keep_alive(self, held: Outstanding) -> None:
         held.deadline = time.monotonic() + self._work_timeout
-        return True
 
     def keep_all_alive(self) -> None:
         deadline = time.monotonic() + self._work_timeout
@@ -215,9 +220,12 @@ class StreamReader:
             self._take_back(held)
             self._send_again(held)
 
-    def _held(self, sequence: int, index: int | None) -> Outstanding | None:
+    def held(self, sequence: int, index: int | None, attempt: int | None) -> Outstanding | None:
+        """The message that a command names, if it is outstanding here."""
         held = self._outstanding.get(self._index_of.get(sequence, 0) if index is None else index)
-        return held if held is not None and held.message.sequence == sequence else None
+        if held is None or held.message.sequence != sequence or attempt not in (None, held.attempt):
+            return None
+        return held
 
     def _take_back(self, held: Outstanding) -> None:
         """It is not outstanding any more."""
@@ -240,6 +248,11 @@ class StreamReader:
             self._session.node.streams.submit(self.pending_write)
         self.pending_write.add(answer, synchronous)
 
+    def change_wish(self, wish: "Wish") -> None:
+        """Its subscription goes on under another label, or with another time for each message."""
+        self._wish = wish
+
     def end(self) -> None:
+        """Send nothing more. What the client has it may still acknowledge."""
         self.ended = True
         self._feed.readers.discard(self)

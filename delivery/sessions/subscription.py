@@ -112,6 +112,24 @@ class Subscription:
         self._session.node.engine.waiters.add(demand)
         return demand
 
+    def is_about(self, name: str, tags: tuple[str, ...], match: Match) -> bool:
+        return (self.wish.name, self.wish.tags, self.wish.match) == (name, tags, match)
+
+    def take_over(self, wish: Wish) -> None:
+        """Go on as another `subscribe` about the same queues says: under its label, with its number of places."""
+        more = wish.in_flight - self.wish.in_flight
+        self.wish = wish
+        for demand in self._demands.values():
+            demand.label, demand.work_timeout = wish.label, wish.work_timeout
+            demand.synchronous = wish.sync == "sync"
+            demand.places += more
+            self._session.node.engine.waiters.refill(demand)
+        for reader in self._streams.values():
+            reader.change_wish(wish)
+        for places in self._stream_places.values():
+            places.free += more
+            places.fill()
+
     def end(self) -> None:
         """Read nothing more. What is in flight stays claimed."""
         self.ended = True

@@ -1,11 +1,12 @@
 """The subscriptions of one connection, and its readers of streams."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection
 
 from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.fields import Match
 from delivery.sessions.positions import StartPosition, open_position
 from delivery.sessions.stream_reader import SharedPlaces, StreamReader
 from delivery.sessions.subscription import Subscription, Wish
@@ -20,6 +21,8 @@ class Subscriptions:
         self._session = session
         self._by_label: dict[int | None, Subscription] = {}
         self._streams: dict[int, StreamReader] = {}  # by queue
+        # By queue: of subscriptions that ended, for the messages that the client still has.
+        self._ended_streams: dict[int, StreamReader] = {}
 
     def __len__(self) -> int:
         return len(self._by_label)
@@ -36,6 +39,22 @@ class Subscriptions:
     def queue_ids(self) -> set[int]:
         return {queue_id for subscription in self for queue_id in subscription.queues}
 
+    def alike(self, name: str, tags: tuple[str, ...], match: Match) -> Subscription | None:
+        """The one that reads the same already."""
+        return next((subscription for subscription in self if subscription.is_about(name, tags, match)), None)
+
+    def check_label(self, label: int | None, alike: Subscription | None) -> None:
+        """A label stands for one subscription, unless a command is about that."""
+        known = self._by_label.get(label)
+        if known is not None and known is not alike:
+            reason = f"This connection has a subscription {_with_label(label)} already."
+            raise WillowError(Code.OBJECT_ALREADY_EXISTS, _label_key(label), reason)
+
+    def take_over(self, subscription: Subscription, wish: Wish) -> None:
+        del self._by_label[subscription.wish.label]
+        self._by_label[wish.label] = subscription
+        subscription.take_over(wish)
+
     def add(self, wish: Wish) -> Subscription:
         """It reads nothing before its `start`."""
         subscription = self._by_label[wish.label] = Subscription(self._session, wish)
@@ -49,11 +68,12 @@ class Subscriptions:
     def end(self, label: int | None) -> Subscription:
         subscription = self._by_label.pop(label, None)
         if subscription is None:
-            reason = f"This connection has no subscription with the label {label}."
-            raise WillowError(Code.NO_OBJECT, str(label), reason)
+            reason = f"This connection has no subscription {_with_label(label)}."
+            raise WillowError(Code.NO_OBJECT, _label_key(label), reason)
         subscription.end()
         for queue_id in subscription.queues:
-            self._streams.pop(queue_id, None)
+            if (reader := self._streams.pop(queue_id, None)) is not None:
+                self._ended_streams[queue_id] = reader
         return subscription
 
     def end_all(self) -> None:
@@ -63,7 +83,11 @@ class Subscriptions:
     # streams
 
     def stream(self, queue_id: int) -> StreamReader | None:
-        return self._streams.get(queue_id)
+        return self._streams.get(queue_id) or self._ended_streams.get(queue_id)
+
+    def has_ended(self, streams: Iterable[QueueRecord]) -> bool:
+        """Whether this connection read one of them before, so that its position may still be on its way to the disk."""
+        return any(stream.id in self._ended_streams for stream in streams)
 
     def read_stream(
         self, queue: QueueRecord, wish: Wish, places: SharedPlaces, position: StartPosition | None
@@ -74,6 +98,7 @@ class Subscriptions:
         client_id = session.registered.id
         reader = StreamReader(session, client_id, queue, wish, feed=session.node.feeds.of(queue.id), places=places)
         self._streams[queue.id] = reader
+        self._ended_streams.pop(queue.id, None)
 
         async def open_and_start(connection: AsyncConnection[Any]) -> None:
             if opened := await open_position(connection, client_id, queue.id, "oldest"):
@@ -97,7 +122,7 @@ class Subscriptions:
 
     @property
     def reads_streams(self) -> bool:
-        return bool(self._streams)
+        return bool(self._streams or self._ended_streams)
 
     @property
     def has_unacknowledged(self) -> bool:
@@ -108,6 +133,18 @@ class Subscriptions:
         for reader in self._streams.values():
             reader.keep_all_alive()
 
+    def release_all(self) -> None:
+        for reader in (*self._streams.values(), *self._ended_streams.values()):
+            reader.release_all()
+
     def send_overdue_again(self) -> None:
         for reader in self._streams.values():
             reader.send_overdue_again()
+
+
+def _with_label(label: int | None) -> str:
+    return "without a label" if label is None else f"with the label {label}"
+
+
+def _label_key(label: int | None) -> str:
+    return "label" if label is None else str(label)

@@ -25,7 +25,7 @@ class Outcome(models.TextChoices):
     POPPED = "popped", "handed over by a pop"
     RETRIED = "retried", "the attempt failed, another follows"
     DEAD = "dead", "moved to the dead letter queue"
-    DROPPED = "dropped", "removed to make room, by retention or by an operator"
+    DROPPED = "dropped", "removed to make room, by retention, by its poster or by an operator"
 
 
 class Reason(models.TextChoices):
@@ -41,6 +41,11 @@ class Reason(models.TextChoices):
 # Why a message was dropped, where no operator did it: the journal's words, beside those of Reason.
 OVERFLOW = "overflow"
 RETENTION = "retention"
+CANCELLED = "cancelled"
+
+# Why a request has no reply, in the place of the reply of its notice: the time is over, or the last worker's error.
+REQUEST_TIMED_OUT = "t"
+REQUEST_FAILED = "f"  # and the text
 
 # The stages of a post, in the order of their numbers in pending notices.
 STAGES: tuple[Stage, ...] = ("ready", "write", "sync", "assign", "finish", "retry", "drop")
@@ -58,10 +63,14 @@ NAMES: Mapping[str, int | str] = {
     "BY_OPERATOR": Reason.OPERATOR.value,
     "BY_OVERFLOW": OVERFLOW,
     "BY_RETENTION": RETENTION,
+    "BY_POSTER": CANCELLED,
+    "EXPIRED": Reason.EXPIRED.value,
     **{f"STAGE_{stage.upper()}": number for stage, number in STAGE_NUMBERS.items()},
     **{f"NOTIFY_{stage.upper()}": 1 << number for stage, number in STAGE_NUMBERS.items()},
     "NAMED_SEVERAL": NAMED_SEVERAL,
     "REQUEST": REQUEST,
+    "REQUEST_TIMED_OUT": REQUEST_TIMED_OUT,
+    "REQUEST_FAILED": REQUEST_FAILED,
     "DEAD_SUFFIX": DEAD_SUFFIX,
     "NAME_LENGTH": NAME_LENGTH,
 }

@@ -13,15 +13,22 @@ from django.test import Client as Browser
 from clients.models import Client, Node, Position, Session, Subscription
 from clients.services import key_create
 from delivery.admin import JOURNAL_PAGE
-from delivery.models import DedupeValue, DutyRun, Journal, Message
+from delivery.models import DedupeValue, DutyRun, EndedCount, Journal, Message
 from delivery.moves.states import State
-from queues.models import Queue
+from queues.models import Queue, QueueCounter
 from queues.services import queue_create
 from tests.support.admin_login import logged_in_browser
 
 pytestmark = pytest.mark.django_db
 
-NOT_IN_THE_ADMIN = {Message, Journal, Position, DedupeValue}  # their pages are under queues and clients, or nowhere
+NOT_IN_THE_ADMIN = {
+    Message,
+    Journal,
+    Position,
+    DedupeValue,
+    EndedCount,
+    QueueCounter,
+}  # their pages are under queues and clients, or nowhere
 
 SHOWN_BY_THE_CONSOLE = ("delivery.facts.", "delivery.operating.")
 

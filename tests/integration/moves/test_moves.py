@@ -12,9 +12,18 @@ import pytest
 from psycopg.rows import dict_row
 
 from delivery.moves.admission import Admission
+from delivery.moves.cancelling import CancelRequest, cancel
 from delivery.moves.claims import QueueDemand, assign, claim, claim_across, pop, pop_across
 from delivery.moves.dead_letters import bury
-from delivery.moves.endings import Endings, FailRequest, FinishRequest, endings_without_sessions, finish
+from delivery.moves.endings import (
+    Endings,
+    FailRequest,
+    FinishRequest,
+    ReleaseRequest,
+    endings_without_sessions,
+    finish,
+    release,
+)
 from delivery.moves.message_id import MessageId
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.moves.removal import drop, drop_oldest, retain_streams
@@ -22,26 +31,26 @@ from delivery.moves.states import MOVES, Move, Outcome, State
 from delivery.moves.transfer import lock_unclaimed, transfer
 from delivery.moves.waiting import come_due, reprioritise, retry_now
 from delivery.protocol.frames import Post
-from delivery.reaper.messages import Expiry
 from delivery.storage.connection import connect, fetch_rows
 from delivery.storage.prepared import StatementConnection
 from delivery.storage.statements import statement
+from delivery.wakeups.expiries import Expiry
 from queues.definitions import QueueRecord, default_settings, definition_parameters, record_of
 from queues.definitions import statement as queue_statement
 from queues.models import Kind
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-NODE, HOLDER = 1, 7
+NODE, HOLDER, POSTER = 1, 7, 8
 KEY = "k"
 LOWEST_RANK = -(2**40)
 SECONDS = 5.0  # of a delay
 
 INSERT = """
     INSERT INTO delivery_message (queue_id, sequence, index, priority, state, attempts, body, key, available_at,
-                                  expires_at, holder, assigned_at, work_timeout, lease_until)
+                                  expires_at, poster, holder, assigned_at, work_timeout, lease_until)
     SELECT %(queue_id)s, 1, 1, 0, %(state)s, 1, 'm', %(key)s, now() - interval '1 second',
-           CASE WHEN %(expired)s THEN now() - interval '1 second' END, h.holder, now(), 60,
+           CASE WHEN %(expired)s THEN now() - interval '1 second' END, %(poster)s, h.holder, now(), 60,
            CASE WHEN h.holder IS NOT NULL THEN now() + interval '1 minute' END
     FROM (SELECT CASE WHEN %(state)s = %(claimed)s THEN %(holder)s END AS holder) h
 """
@@ -104,6 +113,11 @@ class Trial:
 
 
 async def run_claim(stage: Stage) -> None:
+    demands = [QueueDemand(queue.id, 1, LOWEST_RANK, 0) for queue in (stage.queue, stage.other)]
+    await claim(stage.connection, demands, [Wish(), Wish()], node_id=NODE)
+
+
+async def run_claim_from_one(stage: Stage) -> None:
     await claim(stage.connection, [QueueDemand(stage.queue.id, 1, LOWEST_RANK, 0)], [Wish()], node_id=NODE)
 
 
@@ -127,8 +141,9 @@ def ending(kind: type, stage: Stage, **values: Any) -> Any:
     return kind(**numbers, **values, answer=lambda error: None)
 
 
-async def run_finish(stage: Stage) -> None:
-    requests = [ending(FinishRequest, stage)]
+async def run_finish(stage: Stage, claims: int) -> None:
+    """With two of them a batch; the second is of a message that is not there."""
+    requests = [ending(FinishRequest, stage), ending(FinishRequest, replace(stage, queue=stage.other))][:claims]
     await finish(stage.connection, requests, outcome=Outcome.FINISHED, node_id=NODE, node_name="n")
 
 
@@ -159,17 +174,34 @@ async def run_transfer(stage: Stage) -> None:
     await transfer(stage.connection, rows, stage.other, by="n")
 
 
+async def run_release(stage: Stage) -> None:
+    await release(stage.connection, [ending(ReleaseRequest, stage, attempt=1)])
+
+
+def cancellation(stage: Stage, **values: Any) -> CancelRequest:
+    given = {"queue_id": stage.queue.id, "index": 1, "session": POSTER, "key": None} | values
+    return CancelRequest(**given, done=lambda sequence: None, refused=lambda error: None)
+
+
+async def run_cancel(stage: Stage) -> None:
+    await cancel(stage.connection, [cancellation(stage)], node_id=NODE, node_name="n")
+
+
 EXHAUSTED = (("retry_limit", 1),)
 UPDATABLE = (("updatable", True),)
 TRIALS: dict[str, Sequence[Trial]] = {
     "replace": [Trial(partial(run_replace, delay=delay), settings=UPDATABLE) for delay in (None, SECONDS)],
     "come_due": [Trial(lambda stage: come_due(stage.connection, limit=10))],
     "claim": [Trial(run_claim)],
+    "claim_from_one": [Trial(run_claim_from_one)],
     "claim_across": [Trial(run_claim_across)],
     "assign": [Trial(run_assign)],
     "pop": [Trial(run_pop)],
-    "finish": [Trial(run_finish)],
+    "finish": [Trial(partial(run_finish, claims=2))],
+    "finish_one": [Trial(partial(run_finish, claims=1))],
     "retry": [Trial(partial(run_fail, delay=delay)) for delay in (0.0, SECONDS)],
+    "release": [Trial(run_release)],
+    "cancel": [Trial(run_cancel)],
     "bury": [Trial(partial(run_fail, delay=0.0), settings=EXHAUSTED), Trial(run_expiry, expired=True)],
     "drop_oldest": [
         Trial(lambda stage: drop_oldest(stage.connection, {stage.queue.id: 1}, node_id=NODE, node_name="n"))
@@ -213,10 +245,10 @@ async def prepare(connection: StatementConnection, trial: Trial, state: State) -
     settings = {"kind": kind, "retry_limit": None} | dict(trial.settings)
     queue, other = await define(connection, "q", **settings), await define(connection, "other")
     await connection.execute(
-        "UPDATE queues_queue SET newest_index = 10, next_sequence = 11 WHERE id = %s",
+        "UPDATE queues_counter SET newest_index = 10, next_sequence = 11 WHERE queue_id = %s",
         [queue.id],
     )
-    values = {"queue_id": queue.id, "state": state.value, "key": KEY, "expired": trial.expired}
+    values = {"queue_id": queue.id, "state": state.value, "key": KEY, "expired": trial.expired, "poster": POSTER}
     await connection.execute(INSERT, values | {"holder": HOLDER, "claimed": State.CLAIMED.value})
     return Stage(connection, queue, other)
 
@@ -248,14 +280,20 @@ class Taker:
     work_timeout: float | None = None
 
 
-async def test_a_post_leads_where_the_table_says(connection: StatementConnection) -> None:
+@pytest.mark.parametrize(("statement", "messages"), [("post_one", 1), ("post", 2)])
+async def test_a_post_leads_where_the_table_says(
+    connection: StatementConnection, statement: str, messages: int
+) -> None:
     async def end_of_post(kind: Kind, *, delay: float | None = None, taken: bool = False) -> State:
         async with connection.transaction(force_rollback=True):
             queue = await define(connection, "q", kind=kind.value)
-            [copy] = PostRequest(NobodyPosts(), Post(queues=("q",), message=b"m", delay=delay), [queue]).copies
-            takers: dict[Copy, Taker] = {copy: Taker(index_before=0)} if taken else {}
-            await insert_copies(connection, [copy], NODE, takers)
-            rows = await connection.execute("SELECT state FROM delivery_message WHERE queue_id = %s", [queue.id])
+            command = Post(queues=("q",), message=b"m", delay=delay)
+            copies = [PostRequest(NobodyPosts(), command, [queue]).copies[0] for _ in range(messages)]
+            takers: dict[Copy, Taker] = {copy: Taker(index_before=0) for copy in copies} if taken else {}
+            await insert_copies(connection, copies, NODE, takers)
+            rows = await connection.execute(
+                "SELECT DISTINCT state FROM delivery_message WHERE queue_id = %s", [queue.id]
+            )
             [(state,)] = await rows.fetchall()
             return State(state)
 
@@ -265,7 +303,7 @@ async def test_a_post_leads_where_the_table_says(connection: StatementConnection
         await end_of_post(Kind.WORK, taken=True),
         await end_of_post(Kind.STREAM),
     }
-    [move] = [move for move in MOVES if move.statement == "post"]
+    [move] = [move for move in MOVES if move.statement == statement]
     assert ends == move.leads_to
 
 
@@ -281,3 +319,69 @@ async def test_a_pop_over_several_queues_ends_what_it_takes(connection: Statemen
             "SELECT outcome, client, node FROM delivery_journal WHERE queue_id = ANY (%s)", [queue_ids]
         )
         assert await journal.fetchall() == [("popped", "c", "n")]
+
+
+async def claimed_stage(connection: StatementConnection, attempts: int = 1) -> Stage:
+    stage = await prepare(connection, Trial(run_release), State.CLAIMED)
+    await connection.execute("UPDATE delivery_message SET attempts = %s", [attempts])
+    return stage
+
+
+@pytest.mark.parametrize("attempt", [None, 2])
+async def test_only_the_named_attempt_ends(connection: StatementConnection, attempt: int | None) -> None:
+    async with connection.transaction(force_rollback=True):
+        stage = await claimed_stage(connection, attempts=2)
+        before = await stage.look()
+        for kind, values in ((FinishRequest, {}), (FailRequest, {"reason": "failed"}), (ReleaseRequest, {})):
+            late = [ending(kind, stage, attempt=1, **values)]
+            if kind is FinishRequest:
+                await finish(connection, late, outcome=Outcome.FINISHED, node_id=NODE, node_name="n")
+            elif kind is FailRequest:
+                await endings().fail(connection, late)
+            else:
+                await release(connection, late)
+        assert await stage.look() == before
+        in_time = [ending(FinishRequest, stage, attempt=attempt)]
+        assert await finish(connection, in_time, outcome=Outcome.FINISHED, node_id=NODE, node_name="n")
+
+
+@pytest.mark.parametrize(("attempts", "knows_of_an_assignment"), [(1, False), (2, True)])
+async def test_a_released_message_is_as_it_was_before_it_was_claimed(
+    connection: StatementConnection, attempts: int, knows_of_an_assignment: bool
+) -> None:
+    async with connection.transaction(force_rollback=True):
+        stage = await claimed_stage(connection, attempts)
+        await run_release_of(stage, attempts)
+        [row] = await fetch_rows(
+            connection,
+            "SELECT attempts, holder, lease_until, work_timeout, assigned_at IS NOT NULL FROM delivery_message",
+            {},
+        )
+        assert row == (attempts - 1, None, None, None, knows_of_an_assignment)
+        assert not await fetch_rows(
+            connection, "SELECT FROM delivery_journal WHERE queue_id = %(id)s", {"id": stage.queue.id}
+        )
+
+
+async def run_release_of(stage: Stage, attempts: int) -> None:
+    assert await release(stage.connection, [ending(ReleaseRequest, stage, attempt=attempts)])
+
+
+async def test_who_may_cancel(connection: StatementConnection) -> None:
+    async with connection.transaction(force_rollback=True):
+        stage = await prepare(connection, Trial(run_cancel), State.READY)
+        for others in ({"session": 9}, {"session": 9, "key": 5}, {"index": 2}, {"queue_id": stage.other.id}):
+            assert not await cancel(connection, [cancellation(stage, **others)], node_id=NODE, node_name="n")
+        [cancelled] = await cancel(connection, [cancellation(stage)], node_id=NODE, node_name="n")
+        assert cancelled == (1, 1)
+        [row] = await fetch_rows(
+            connection, "SELECT outcome, reason FROM delivery_journal WHERE queue_id = %(id)s", {"id": stage.queue.id}
+        )
+        assert row == ("dropped", "cancelled")
+
+
+async def test_a_final_failure_leaves_no_attempts(connection: StatementConnection) -> None:
+    async with connection.transaction(force_rollback=True):
+        stage = await claimed_stage(connection)
+        failures = await endings().fail(connection, [ending(FailRequest, stage, reason="failed", final=True)])
+        assert [one.row.index for one in failures.buried] == [1]

@@ -1,19 +1,19 @@
 """The Python client as a worker, against real brokers."""
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from willow_client import Client, Request, WillowError, connect, serve
-from willow_client import worker as worker_module
+from willow_client import Client, ConnectionFailed, Failed, GiveUp, Request, Retry, WillowError, connect, serve, serving
 
-from tests.integration.sdk.test_client import client, texts_sent
-from tests.support import fixtures
 from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import StartCluster
@@ -22,16 +22,23 @@ from tests.support.workers import configure
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
 
-__all__ = ["client", "texts_sent"]  # fixtures
-
-broker, start_cluster, service = fixtures.broker, fixtures.start_cluster, fixtures.service
-
 WORKER_PROGRAM = """
 import asyncio, sys, willow_client
 
 async def answer(request):
     print("at work", flush=True)
     await asyncio.Event().wait()
+
+asyncio.run(willow_client.serve(sys.argv[1], sys.argv[2], answer).run())
+"""
+
+DRAINING_PROGRAM = """
+import asyncio, sys, willow_client
+
+async def answer(request):
+    print("at work", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    return "done"
 
 asyncio.run(willow_client.serve(sys.argv[1], sys.argv[2], answer).run())
 """
@@ -108,31 +115,65 @@ async def test_several_services_with_their_configurations(broker: Cluster, clien
 
 
 @pytest.mark.parametrize(
-    ("reply", "expected"),
+    ("outcome", "expected"),
     [
         (ZeroDivisionError("no luck"), "ZeroDivisionError: no luck"),
-        ({"not": "a body"}, "TypeError: A reply is bytes"),
-        ("\ud800", "UnicodeEncodeError: "),
+        (GiveUp("not for me"), "not for me"),
+        ({"not": "a body"}, "`reply` must be bytes or a text, not dict"),
+        ("\ud800", "half a surrogate pair"),
     ],
 )
-async def test_a_handler_that_fails_gives_the_request_to_the_next(
-    broker: Cluster, client: Client, service: str, reply: Any, expected: str
+async def test_a_handler_that_fails_is_told_to_the_caller_at_once(
+    broker: Cluster, client: Client, service: str, outcome: Any, expected: str
 ) -> None:
+    calls = 0
+
     async def answer(request: Request) -> Any:
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
+        nonlocal calls
+        calls += 1
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async with serve(broker.node.url, service, answer):
+        with pytest.raises(Failed, match=re.escape(expected)):
+            await client.request(service, "poison")
+    assert calls == 1
+
+
+async def test_a_handler_that_asks_for_another_attempt_gives_the_request_to_the_next(
+    broker: Cluster, client: Client, service: str
+) -> None:
+    calls = 0
+
+    async def answer(request: Request) -> str:
+        nonlocal calls
+        calls += 1
+        raise Retry(f"attempt {calls}")
 
     await client.create(f"service:{service}", retry_limit=2, retry_delay=0)
     async with serve(broker.node.url, service, answer):
-        with pytest.raises(WillowError) as refusal:
+        with pytest.raises(WillowError, match="attempt 2"):
             await client.request(service, "poison")
-        assert (refusal.value.code, refusal.value.key) == ("Unavailable", service)
-    errors = broker.query(
-        "SELECT error FROM delivery_journal j JOIN queues_queue q ON q.id = j.queue_id WHERE q.name = %s",
-        f"service:{service}",
-    )
-    assert len(errors) == 2 and all(error.startswith(expected) for (error,) in errors)
+    assert calls == 2
+
+
+async def test_a_request_that_no_worker_takes_ends_in_its_time(client: Client, service: str) -> None:
+    with pytest.raises(WillowError) as refusal:
+        await client.request(service, "anybody?", timeout=0.2)
+    assert (refusal.value.code, refusal.value.key) == ("Unavailable", "timeout")
+
+
+async def test_a_blocking_handler_runs_in_a_thread(broker: Cluster, client: Client, service: str) -> None:
+    together = threading.Barrier(2)
+
+    def answer(request: Request) -> str:
+        together.wait(PATIENCE)
+        return threading.current_thread().name
+
+    async with serve(broker.node.url, service, answer, slots=2):
+        replies = await asyncio.gather(*(client.request(service, "q") for _ in range(2)))
+    assert all(reply.startswith(b"willow") for reply in replies)
 
 
 async def test_a_request_can_be_kept_alive(broker: Cluster, client: Client, service: str) -> None:
@@ -179,11 +220,9 @@ async def test_a_handler_whose_own_task_is_cancelled_has_failed(broker: Cluster,
         await forgotten
         return "never"
 
-    await client.create(f"service:{service}", retry_limit=1)
     async with serve(broker.node.url, service, answer):
-        with pytest.raises(WillowError) as refusal:
+        with pytest.raises(Failed, match="CancelledError"):
             await client.request(service, "q")
-        assert (refusal.value.code, refusal.value.key) == ("Unavailable", service)
 
 
 async def test_a_cancelled_worker_hands_its_requests_on(broker: Cluster, client: Client, service: str) -> None:
@@ -258,7 +297,7 @@ async def test_a_key_that_may_only_serve_is_enough(broker: Cluster, client: Clie
         await request.keepalive()
         if request.text == "once more" and not failed:
             failed.append(request)
-            raise ValueError("not yet")
+            raise Retry("not yet")
         return "answered"
 
     failed: list[Request] = []
@@ -273,14 +312,14 @@ async def test_a_clock_that_is_off_ends_the_worker(
     class OffClock:
         time = staticmethod(lambda: time.time() - 60)
 
-    monkeypatch.setattr(worker_module, "time", OffClock)
+    monkeypatch.setattr(serving, "time", OffClock)
     with pytest.raises(WillowError) as refusal:
         await serve(broker.node.url, service, upper).run()
     assert (refusal.value.code, refusal.value.key) == ("BadRequest", "time")
 
 
 async def test_a_broker_that_is_not_there_cannot_be_served() -> None:
-    with pytest.raises(OSError):
+    with pytest.raises(ConnectionFailed):
         await serve("ws://127.0.0.1:1/connect/", "any", upper).run()
 
 
@@ -330,17 +369,25 @@ async def test_a_worker_leaves_a_broker_that_stops_when_its_work_is_done(two_nod
     assert [request.text for request in held.requests] == ["q", "on the other node"]
 
 
-@pytest.fixture
-def doomed(broker: Cluster, service: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker in a process of its own, which answers nothing."""
+@contextmanager
+def running(program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A program in a process of its own."""
     with subprocess.Popen(
-        [sys.executable, "-c", WORKER_PROGRAM, broker.node.url, service],
+        [sys.executable, "-c", program, *arguments],
         env={"PYTHONPATH": str(PROJECT_FOLDER / "sdk")},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         preexec_fn=ends_with_parent(signal.SIGKILL),
     ) as process:
         yield process
         process.kill()
+
+
+@pytest.fixture
+def doomed(broker: Cluster, service: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker that answers nothing."""
+    with running(WORKER_PROGRAM, broker.node.url, service) as process:
+        yield process
 
 
 async def test_requests_of_a_killed_worker_go_to_the_next(
@@ -352,3 +399,15 @@ async def test_requests_of_a_killed_worker_go_to_the_next(
     async with serve(broker.node.url, service, upper):
         doomed.kill()
         assert await reply == b"Q"
+
+
+async def test_a_served_program_drains_when_it_is_terminated(broker: Cluster, client: Client, service: str) -> None:
+    with running(DRAINING_PROGRAM, broker.node.url, service) as worker:
+        assert worker.stdout is not None and worker.stdin is not None
+        reply = asyncio.ensure_future(client.request(service, "q"))
+        assert await asyncio.to_thread(worker.stdout.readline) == b"at work\n"
+        worker.send_signal(signal.SIGTERM)
+        worker.stdin.write(b"go on\n")
+        worker.stdin.flush()
+        assert await reply == b"done"
+        assert await asyncio.to_thread(worker.wait, PATIENCE) == 0
