@@ -5,7 +5,6 @@ from typing import Any
 
 from django.conf import settings
 
-from delivery.moves.service_names import is_service_queue
 from delivery.storage.reading import bounded_cursor
 from delivery.storage.statements import statement
 from queues.definitions import is_dead_letter_name
@@ -45,10 +44,6 @@ class QueueFigures:
     @property
     def is_dead_letters(self) -> bool:
         return is_dead_letter_name(self.name)
-
-    @property
-    def is_service(self) -> bool:
-        return is_service_queue(self.name)
 
     @property
     def is_unconsumed(self) -> bool:

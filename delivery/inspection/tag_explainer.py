@@ -57,7 +57,7 @@ def _why_not(tags: frozenset[str], wanted: frozenset[str], match: Match) -> str:
     if lacking := wanted - tags:
         parts.append(f"lacks {_listed(lacking)}")
     if match == "exact" and (surplus := tags - wanted):
-        parts.append(f"has also {_listed(surplus)}")
+        parts.append(f"also has {_listed(surplus)}")
     return f"It {' and '.join(parts)}."
 
 

@@ -94,7 +94,7 @@ async def test_a_rate_is_kept(act: Act, client: Client, queue: str) -> None:
     job = await act(RedriveJob.objects.get, pk=slow.pk)
     assert (job.state, job.moved) == ("running", 0)
     await act(redrive.redrive_cancel, job=job, by=OPERATOR)
-    with pytest.raises(ValidationError, match="does not run"):
+    with pytest.raises(ValidationError, match="is not running"):
         await act(redrive.redrive_cancel, job=job, by=OPERATOR)
 
 

@@ -97,7 +97,7 @@ async def test_tags_are_explained_for_every_queue_of_the_name(act: Act, client: 
     assert await explained(["eu"], "exact") == {
         "eu": "True: Its tags are exactly eu.",
         "": "False: It lacks eu.",
-        "eu,fast": "False: It has fast besides.",
+        "eu,fast": "False: It also has fast.",
     }
     assert (await explained(["eu", "fast"], "strict"))["eu"] == "False: It lacks fast."
     assert (await explained(["slow"], "any"))["eu"] == "False: It has none of slow."

@@ -252,7 +252,7 @@ def test_each_search_walks_along_its_index(
 ) -> None:
     if is_full:
         with connection.cursor() as cursor:
-            cursor.execute(FILL, {"queue": 1, "count": 20_000, "state": State.READY})
+            cursor.execute(FILL, {"queue": 1, "count": 2_000, "state": State.READY})
             cursor.execute("ANALYZE delivery_message")
     wanted = MessageFilter(queue_ids=(1,), **conditions)
     plan = plan_of(wanted, wanted.order_of_state, descending)
