@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.figures import Figure
 from benchmarks.peers.comparison import PEERS, compare
+from benchmarks.peers.environment import find_installed_clients
 from benchmarks.price.comparison import compare_prices
 from benchmarks.profiling import Profile
 from benchmarks.scale import FULL, QUICK, Scale
@@ -81,6 +82,7 @@ def _scenarios(scale: Scale, options: argparse.Namespace) -> list[Figure]:
     names = _chosen(options, [scenario.NAME for scenario in SCENARIOS])
     chosen = [scenario for scenario in SCENARIOS if scenario.NAME in names]
     figures: list[Figure] = []
+    find_installed_clients()  # of the peers that one of the scenarios looks at
     report.print_heading()
     with stage() as prepared:
         for scenario in chosen:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from benchmarks.peers.connection import Taken
+from benchmarks.peers.environment import client_missing
 from benchmarks.peers.local_server import free_port, not_on_path, running
 
 NAME = "NATS JetStream"
@@ -18,7 +19,7 @@ NOTHING_SECONDS = 0.1
 
 
 def missing() -> str | None:
-    return not_on_path(PROGRAM, "nats-server")
+    return not_on_path(PROGRAM, "nats-server") or client_missing("nats")
 
 
 @contextmanager

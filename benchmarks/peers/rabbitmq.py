@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.connection import Taken
+from benchmarks.peers.environment import client_missing
 from benchmarks.peers.local_server import free_port, not_on_path, running
 from benchmarks.peers.pushed import Pushed
 
@@ -24,7 +25,7 @@ PATIENCE = 0.1  # seconds
 
 
 def missing() -> str | None:
-    return not_on_path(PROGRAM, "rabbitmq-server")
+    return not_on_path(PROGRAM, "rabbitmq-server") or client_missing("aio_pika")
 
 
 @contextmanager
