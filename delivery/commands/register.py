@@ -3,8 +3,9 @@
 from typing import Any
 
 from delivery.figures.clients import record_rows
+from delivery.protocol.commands import Register
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Register, Registered
+from delivery.protocol.frames import Registered
 from delivery.sessions.registration import Registration
 from delivery.sessions.registration import register as bind
 from delivery.sessions.restoring import restore

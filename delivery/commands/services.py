@@ -10,17 +10,15 @@ from delivery.engine.assignment import Candidate, JoinRequest
 from delivery.moves.endings import FailRequest, FinishRequest
 from delivery.moves.service_names import queue_of, request_numbers, stream_is_no_service
 from delivery.moves.states import Reason
+from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import (
+from delivery.protocol.frames import ForceNegotiate, Pong, ReadyOk
+from delivery.protocol.service_commands import (
     CheckConfig,
     ClientPong,
-    ForceNegotiate,
     NeedBroker,
     Ping,
-    Pong,
-    Post,
     Ready,
-    ReadyOk,
     WorkError,
     WorkReply,
     WorkRequest,

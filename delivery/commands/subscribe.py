@@ -10,8 +10,9 @@ from clients.models import Permission
 from clients.statements import statement as client_statement
 from delivery.commands.settle import SETTLING
 from delivery.engine.queues import Failed, default_match
+from delivery.protocol.commands import Subscribe, Unsubscribe
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import QueueIdentity, Subscribe, Subscribed, Unsubscribe
+from delivery.protocol.frames import QueueIdentity, Subscribed
 from delivery.sessions.positions import StartPosition, open_position
 from delivery.sessions.registration import save_subscription
 from delivery.sessions.session import Session

@@ -20,8 +20,9 @@ from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
 from delivery.protocol.close_codes import BAD_HANDSHAKE, ID_IN_USE, NODE_IS_DRAINING, NOT_LET_IN, STORAGE_IS_GONE
+from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError, WillowError
-from delivery.protocol.frames import Command, Error, Hello
+from delivery.protocol.frames import Error, Hello
 from delivery.protocol.json.too_large import too_large as json_too_large
 from delivery.protocol.limits import FrameEnds, Limits
 from delivery.protocol.version import VERSION

@@ -14,7 +14,8 @@ from delivery.moves.service_names import is_service_queue, request_identifier, s
 from delivery.protocol.close_codes import WORKER_IS_DISMISSED
 from delivery.protocol.errors import WillowError
 from delivery.protocol.fields import ConfigType
-from delivery.protocol.frames import CheckConfig, Config, DisconnectError, ForceNegotiate, ServerPing, WorkRequestOut
+from delivery.protocol.frames import Config, DisconnectError, ForceNegotiate, ServerPing, WorkRequestOut
+from delivery.protocol.service_commands import CheckConfig
 from delivery.sessions.session import Session
 
 MOST_REFUSALS = 3  # of a configuration that is not current

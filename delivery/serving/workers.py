@@ -9,7 +9,8 @@ from psycopg import AsyncConnection
 
 from delivery.engine.engine import Engine
 from delivery.protocol.errors import WillowError
-from delivery.protocol.frames import ChangeBroker, CheckConfig
+from delivery.protocol.frames import ChangeBroker
+from delivery.protocol.service_commands import CheckConfig
 from delivery.serving.config_text import write_config
 from delivery.serving.configuration import config_source, config_version, load_broker_group, load_configs
 from delivery.serving.worker import BROKER_STOPS, Worker, become_worker, dismiss, worker_of

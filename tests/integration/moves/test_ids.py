@@ -8,7 +8,7 @@ from psycopg.rows import dict_row
 
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
-from delivery.protocol.frames import Post
+from delivery.protocol.commands import Post
 from delivery.storage.connection import connect
 from delivery.storage.prepared import StatementConnection
 from delivery.storage.statements import statement
