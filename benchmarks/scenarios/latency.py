@@ -19,7 +19,7 @@ MESSAGES_PER_SECOND = 500
 BODY_SIZE = 100  # bytes
 WARM_UP_MESSAGES = 250
 ROUND_TRIPS = 300  # of single flushed posts, for the comparison
-MEDIAN_AT_MOST = Bar(4.0, at_most=True)
+MEDIAN_AT_MOST = Bar(2.5, at_most=True)
 SLOWEST_AT_MOST = Bar(5.0, at_most=True)
 
 
