@@ -9,16 +9,15 @@ from urllib.parse import SplitResult, parse_qsl
 from willow_site.setting_declaration import ConfigurationError
 
 # What libpq of PostgreSQL 18 knows; a test compares the list with the library that is installed.
-LIBPQ_OPTIONS = frozenset(
-    """
+_NAMES = """
     application_name channel_binding client_encoding connect_timeout dbname fallback_application_name gssdelegation
     gssencmode gsslib host hostaddr keepalives keepalives_count keepalives_idle keepalives_interval krbsrvname
     load_balance_hosts max_protocol_version min_protocol_version oauth_client_id oauth_client_secret oauth_issuer
     oauth_scope options passfile password port replication require_auth requirepeer scram_client_key scram_server_key
     service ssl_max_protocol_version ssl_min_protocol_version sslcert sslcertmode sslcompression sslcrl sslcrldir sslkey
     sslkeylogfile sslmode sslnegotiation sslpassword sslrootcert sslsni target_session_attrs tcp_user_timeout user
-    """.split()
-)
+"""
+LIBPQ_OPTIONS = frozenset(_NAMES.split())
 
 
 def database_options(parts: SplitResult) -> dict[str, str]:

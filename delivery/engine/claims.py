@@ -2,15 +2,18 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from psycopg import AsyncConnection
 
-from delivery.engine.backlog import Stock
+from delivery.engine.backlog import Look, Stock
 from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
 from delivery.moves.notices import Notices
 from delivery.protocol.fields import Stage
+from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch, fetch_rows
 from delivery.storage.meters import Moves
@@ -72,6 +75,17 @@ class Floors:
             del self._floors[queue_id]
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a statement has taken from queues, and what was known of them before."""
+
+    rows: Sequence[Any]
+    by_attempt: Mapping[Attempt, Sequence[Any]]
+    by_queue: Mapping[int, Sequence[Attempt]]
+    floors: Mapping[int, tuple[int, int] | None]
+    looks: Mapping[int, Look]
+
+
 class Taking:
     """`tell_posters` tells them what was stored before, which is to be heard before what is taken now."""
 
@@ -94,16 +108,17 @@ class Taking:
         self._floors = floors
         self._stock = stock
 
-    async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> None:
-        self._moves.claimed += await self._run_by_queue(connection, "claim", "assign", attempts)
+    async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> AfterCommit:
+        taken = await self._take_by_queue(connection, "claim", attempts)
+        self._moves.claimed += len(taken.rows)
+        return self._after_taking(taken, "assign")
 
-    async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> None:
-        self._moves.popped += await self._run_by_queue(connection, "pop", "finish", attempts)
+    async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> AfterCommit:
+        taken = await self._take_by_queue(connection, "pop", attempts)
+        self._moves.popped += len(taken.rows)
+        return self._after_taking(taken, "finish")
 
-    async def _run_by_queue(
-        self, connection: AsyncConnection[Any], name: str, stage: Stage, attempts: Sequence[Attempt]
-    ) -> int:
-        """Returns how many messages were taken."""
+    async def _take_by_queue(self, connection: AsyncConnection[Any], name: str, attempts: Sequence[Attempt]) -> Taken:
         by_queue: dict[int, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
             attempt.begin()
@@ -113,24 +128,36 @@ class Taking:
         places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
         columns = self._demand_columns(by_queue, floors) | self._place_columns(places)
         rows = sorted(await fetch_batch(connection, statement(name), columns))  # by place, their first column
-        self._tell_posters()
-        taken: dict[Attempt, list[Any]] = {attempt: [] for attempt in attempts}
+        by_attempt: dict[Attempt, list[Any]] = {attempt: [] for attempt in attempts}
         for row in rows:
-            taken[places[row.place - 1]].append(row)
-            self._notices.tell(row, stage)
-        for queue_id, queued in by_queue.items():
-            of_queue = [row for attempt in queued for row in taken[attempt]]
-            self._move_floor(queue_id, of_queue)
-            counted = [row.index for row in of_queue if self._was_counted(row)]
-            self._stock.taken(queue_id, len(counted))
-            if floors[queue_id] is None and any(len(taken[attempt]) < attempt.places for attempt in queued):
-                self._stock.ran_dry(queue_id, looks[queue_id], counted)
-        for attempt, messages in taken.items():
-            below = floors[attempt.demand.queues[0].id] is not None and len(messages) < attempt.places
-            if below:
-                self._floors.forget(attempt.demand.queues[0].id)
-            attempt.settle(messages, more_may_wait=below)
-        return len(rows)
+            by_attempt[places[row.place - 1]].append(row)
+        return Taken(rows, by_attempt, by_queue, floors, looks)
+
+    def _after_taking(self, taken: Taken, stage: Stage) -> AfterCommit:
+        return AfterCommit(
+            self._tell_posters,
+            partial(for_each, lambda row: self._notices.tell(row, stage), taken.rows),
+            partial(for_each, partial(self._learn, taken), taken.by_queue),
+            partial(for_each, partial(self._settle, taken), taken.by_attempt),
+        )
+
+    def _learn(self, taken: Taken, queue_id: int) -> None:
+        """What the claim says about how much waits in a queue, and where."""
+        queued = taken.by_queue[queue_id]
+        of_queue = [row for attempt in queued for row in taken.by_attempt[attempt]]
+        self._move_floor(queue_id, of_queue)
+        counted = [row.index for row in of_queue if self._was_counted(row)]
+        self._stock.taken(queue_id, len(counted))
+        unfilled = any(len(taken.by_attempt[attempt]) < attempt.places for attempt in queued)
+        if taken.floors[queue_id] is None and unfilled:
+            self._stock.ran_dry(queue_id, taken.looks[queue_id], counted)
+
+    def _settle(self, taken: Taken, attempt: Attempt) -> None:
+        messages, queue_id = taken.by_attempt[attempt], attempt.demand.queues[0].id
+        below = taken.floors[queue_id] is not None and len(messages) < attempt.places
+        if below:
+            guarded(self._floors.forget, queue_id)
+        attempt.settle(messages, more_may_wait=below)
 
     def _was_counted(self, row: Any) -> bool:
         """Whether a message was added to the stock when it was stored: here, and nobody has had it since."""
@@ -172,15 +199,16 @@ class Taking:
                 continue
             attempt.begin()
             rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
-            self._tell_posters()
-            for row in rows:
-                self._stock.taken(row.queue_id, int(self._was_counted(row)))
-                self._notices.tell(row, "finish" if attempt.demand.pops else "assign")
+            # At once, and not after the batch: the next attempt of the batch may meet an error of the storage.
+            guarded(self._tell_posters)
+            for_each(lambda row: self._stock.taken(row.queue_id, int(self._was_counted(row))), rows)
             if attempt.demand.pops:
                 self._moves.popped += len(rows)
+                for_each(lambda row: self._notices.tell(row, "finish"), rows)
             else:
                 self._moves.claimed += len(rows)
-            attempt.settle(rows)
+                for_each(lambda row: self._notices.tell(row, "assign"), rows)
+            guarded(attempt.settle, rows)
 
     async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Any]:
         demand = attempt.demand

@@ -21,6 +21,7 @@ from delivery.moves.endings import Ending, Endings, FailRequest, FinishRequest, 
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
 from delivery.storage.statements import statement
@@ -164,24 +165,25 @@ class Engine:
         else:
             self.became_ready(queue_id)
 
-    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         if all(request.is_plain for request in requests):
             return await self._store_plain(connection, requests)
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name)
             await admission.admit()
-        self.moves.dropped += len(admission.dropped)
-        for row in admission.dropped:
-            self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
-        for copy in copies:  # some of which took another's place, or were there already
-            self.stock.something_came(copy.queue.id)
+        self.moves.dropped += len(admission.dropped)
         self.moves.posted += len(copies)
-        self._announce(copies)
-        return partial(_tell_posters, stored, admission.refused)
+        return AfterCommit(
+            partial(for_each, lambda row: self._notices.tell(row, "drop"), admission.dropped),
+            # Some of the copies took another's place, or were there already.
+            partial(for_each, lambda copy: self.stock.something_came(copy.queue.id), copies),
+            partial(self._announce, copies),
+            later=[partial(_tell_posters, stored, admission.refused)],
+        )
 
-    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
         places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
         try:
@@ -195,17 +197,18 @@ class Engine:
         stored = [copy for copy in copies if copy.request not in refused] if refused else copies
         self.moves.posted += len(stored)
         self.moves.claimed += len(inserted.claimed)
+        return AfterCommit(
+            partial(self._note_newest, stored),
+            partial(self._announce, [copy for copy in stored if copy not in inserted.claimed] if places else stored),
+            later=[
+                partial(_tell_posters, [copy.request for copy in stored], refused),
+                partial(self._handover.hand_out, places, inserted.claimed),
+            ],
+        )
+
+    def _note_newest(self, stored: list[Copy]) -> None:
         for queue_id, newest in {copy.queue.id: copy.index for copy in stored}.items():
-            self.stock.newest_is(queue_id, newest)
-        self._announce([copy for copy in stored if copy not in inserted.claimed] if places else stored)
-
-        def tell() -> None:
-            try:
-                _tell_posters([copy.request for copy in stored], refused)
-            finally:  # a place that is kept must be settled
-                self._handover.hand_out(places, inserted.claimed)
-
-        return tell
+            guarded(self.stock.newest_is, queue_id, newest)
 
     def _announce(self, stored: list[Copy]) -> None:
         """Wake whoever waits for what was just stored."""
@@ -213,18 +216,19 @@ class Engine:
         arrived: Counter[int] = Counter()
         for (queue_id, priority, delay), messages in alike.items():
             if delay:
-                self.delays.expect(queue_id, delay)
+                guarded(self.delays.expect, queue_id, delay)
             else:
-                self._floors.lower_to(queue_id, -priority)
+                guarded(self._floors.lower_to, queue_id, -priority)
                 arrived[queue_id] += messages
         for queue_id, messages in arrived.items():
-            self.stock.stored(queue_id, messages)
-            self._arrived(queue_id, messages)
+            guarded(self.stock.stored, queue_id, messages)
+            guarded(self._arrived, queue_id, messages)
 
-    async def _run_keepalive_all(self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]) -> None:
+    async def _run_keepalive_all(
+        self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]
+    ) -> AfterCommit:
         await connection.execute(statement("restart_leases"), {"holder": [request.holder for request in requests]})
-        for request in requests:
-            request.answer(None)
+        return AfterCommit(partial(for_each, lambda request: request.answer(None), requests))
 
 
 def node_is_overloaded() -> WillowError:
@@ -237,7 +241,6 @@ def node_is_stopping() -> WillowError:
 
 
 def _tell_posters(stored: Iterable[PostRequest], refused: Mapping[PostRequest, WillowError]) -> None:
-    for request in stored:
-        request.store_done()
+    for_each(PostRequest.store_done, stored)
     for request, error in refused.items():
-        request.fail(error)
+        guarded(request.fail, error)

@@ -1,9 +1,12 @@
 """How claims end: finished, failed, timed out. What ran out of attempts is buried in its dead letter queue."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
@@ -12,8 +15,9 @@ from delivery.moves.posting import Copy, PostRequest, insert_copies
 from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
+from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
-from delivery.storage.connection import fetch_batch
+from delivery.storage.connection import fetch_batch, unavailable, without_values
 from delivery.storage.meters import Moves
 from delivery.storage.statements import statement
 from queues.definitions import (
@@ -24,6 +28,8 @@ from queues.definitions import (
     record_of,
 )
 from queues.definitions import statement as queue_statement
+
+logger = logging.getLogger(__name__)
 
 NO_BOUND = 2**63 - 1  # the largest bigint
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
@@ -111,7 +117,7 @@ class Endings:
         self._notices = notices
         self._became_ready = became_ready
 
-    async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> None:
+    async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> AfterCommit:
         columns = _id_columns(requests) | {
             "client": TextColumn([request.client for request in requests]),
             "reply": ByteaColumn([request.reply for request in requests]),
@@ -121,19 +127,22 @@ class Endings:
         }
         rows = await fetch_batch(connection, statement("finish"), columns)
         self._moves.finished += len(rows)
-        for row in rows:
-            self._notices.tell(row, "finish", requests[row.place - 1].reply)
-        await self._answer(connection, requests, {row.place for row in rows})
+        return AfterCommit(
+            partial(for_each, lambda row: self._notices.tell(row, "finish", requests[row.place - 1].reply), rows),
+            *await _answers(connection, requests, {row.place for row in rows}),
+        )
 
-    async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> None:
+    async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> AfterCommit:
         rows = await fetch_batch(connection, statement("keepalive"), _id_columns(requests))
-        await self._answer(connection, requests, {row.place for row in rows})
+        return AfterCommit(*await _answers(connection, requests, {row.place for row in rows}))
 
-    async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
+    async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> AfterCommit:
         async with connection.transaction():
             failures = await self.fail(connection, requests)
-        self.announce(failures)
-        await self._answer(connection, requests, {row.place for row in failures.rows})
+        return AfterCommit(
+            partial(self.announce, failures),
+            *await _answers(connection, requests, {row.place for row in failures.rows}),
+        )
 
     async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> "Failures":
         """In the caller's transaction: back to the queue with what has attempts left, and bury the rest."""
@@ -180,25 +189,31 @@ class Endings:
         self._moves.dead += len(failures.buried)
         for row in failures.rows:
             if not row.exhausted:
-                self._notices.tell(row, "retry")
-                self._became_ready(row.queue_id, row.delay)
+                guarded(self._notices.tell, row, "retry")
+                guarded(self._became_ready, row.queue_id, row.delay)
         for one in failures.buried:
-            self._notices.tell(one.row, "drop")
-            self._became_ready(one.copy.queue.id, 0.0)
+            guarded(self._notices.tell, one.row, "drop")
+            guarded(self._became_ready, one.copy.queue.id, 0.0)
 
-    async def _answer(self, connection: AsyncConnection[Any], requests: Sequence[Ending], done: set[int]) -> None:
-        """Say so to those that succeeded; tell the others whether somebody else holds their message."""
-        missed = [request for place, request in enumerate(requests, 1) if place not in done]
-        held_elsewhere = set()
-        if missed:
-            rows = await fetch_batch(connection, statement("holders"), _id_columns(missed))
-            held_elsewhere = {missed[row.place - 1] for row in rows}
-        for place, request in enumerate(requests, 1):
-            if place in done:
-                request.answer(None)
-            else:
-                refusal = _not_yours if request in held_elsewhere else not_claimed
-                request.answer(refusal(request.queue_id, request.sequence))
+
+async def _answers(connection: AsyncConnection[Any], requests: Sequence[Ending], done: set[int]) -> list[Step]:
+    """After the commit: say so to those that succeeded; tell the others whether somebody else holds their message."""
+    missed = [request for place, request in enumerate(requests, 1) if place not in done]
+    refusals = await _refusals(connection, missed) if missed else {}
+    return [partial(request.answer, refusals.get(request)) for request in requests]
+
+
+async def _refusals(connection: AsyncConnection[Any], missed: Sequence[Ending]) -> dict[Ending, WillowError]:
+    try:
+        rows = await fetch_batch(connection, statement("holders"), _id_columns(missed))
+    except psycopg.Error as error:  # what others ended in the same batch has ended all the same
+        logger.warning("Who holds a message could not be found out: %s", without_values(error))
+        return dict.fromkeys(missed, unavailable())
+    held_elsewhere = {missed[row.place - 1] for row in rows}
+    return {
+        request: (_not_yours if request in held_elsewhere else not_claimed)(request.queue_id, request.sequence)
+        for request in missed
+    }
 
 
 def endings_without_sessions(

@@ -34,6 +34,8 @@ STATEMENT_TIMEOUT = 30_000  # milliseconds
 CONNECTION_GONE = ("08", "57P")  # connection exceptions, and an operator's shutdown
 OUT_OF_RESOURCES = ("53", "57014")  # no room, no memory; a statement that took too long
 LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
+MOST_TRIES = 5  # of what lost a race
+NOT_PREPARED = "26000"  # any more; it will be, the next time
 
 
 async def connect(
@@ -94,7 +96,7 @@ def is_out_of_resources(error: psycopg.Error) -> bool:
 
 
 def is_worth_another_try(error: psycopg.Error) -> bool:
-    return error.sqlstate in LOST_A_RACE
+    return error.sqlstate in LOST_A_RACE or error.sqlstate == NOT_PREPARED
 
 
 def unavailable() -> WillowError:
@@ -102,6 +104,14 @@ def unavailable() -> WillowError:
         Code.UNAVAILABLE,
         "storage",
         "The storage cannot be reached now, and nothing was stored. Please try again.",
+    )
+
+
+def too_busy() -> WillowError:
+    return WillowError(
+        Code.UNAVAILABLE,
+        "storage",
+        "Others changed the same queues again and again, and nothing was stored. Please try again.",
     )
 
 

@@ -8,7 +8,8 @@ else about them, so this connection keeps what it has prepared and leaves its so
 import asyncio
 import re
 from collections import namedtuple
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from psycopg import AsyncConnection, errors, generators
@@ -42,6 +43,7 @@ class StatementConnection(AsyncConnection[Any]):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._known: dict[str, Prepared] = {}
+        self._names_given = 0  # a name is never used again: the server may still know it
         self._transformer = Transformer(self)
         self._readable: asyncio.Future[None] | None = None
         self._watched: int | None = None  # the socket, while the loop keeps it
@@ -49,6 +51,40 @@ class StatementConnection(AsyncConnection[Any]):
 
     async def rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
         """The rows of a statement, with its columns as attributes."""
+        try:
+            return await self._run(query, values)
+        except errors.InvalidSqlStatementName:
+            self.forget_prepared()
+            if self.pgconn.transaction_status != TransactionStatus.IDLE:
+                raise  # the transaction is lost with it; whoever began it can begin it again
+            return await self._run(query, values)
+
+    def forget_prepared(self) -> None:
+        """The server has lost prepared statements: ours and psycopg's are prepared again when they are needed."""
+        self._known.clear()
+        self._prepared.clear()
+
+    def _deallocate(self, name: bytes | None) -> Steps[None]:
+        """psycopg drops whatever is prepared after a rollback, ours too."""
+        if name is None:
+            self._known.clear()
+        return super()._deallocate(name)
+
+    @asynccontextmanager
+    async def rehearsal(self) -> AsyncIterator[None]:
+        """A transaction of which nothing stays. What is prepared stays, unlike after a rollback by psycopg."""
+        await self._command(b"BEGIN")
+        try:
+            yield
+        finally:
+            if not self.closed:
+                await self._command(b"ROLLBACK")
+
+    async def _command(self, command: bytes) -> None:
+        self.pgconn.send_query(command)
+        await self._result(ExecStatus.COMMAND_OK)
+
+    async def _run(self, query: str, values: Mapping[str, Any]) -> list[Any]:
         prepared = self._known.get(query) or await self._prepare(query)
         given = [values[name] for name in prepared.parameters]
         formats = [Format.BINARY if isinstance(value, Column) else Format.TEXT for value in given]
@@ -67,7 +103,8 @@ class StatementConnection(AsyncConnection[Any]):
     async def _prepare(self, query: str) -> Prepared:
         names = list(dict.fromkeys(_PARAMETER.findall(query)))
         numbered = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", query).replace("%%", "%")
-        prepared = Prepared(f"willow_{len(self._known)}".encode(), names)
+        prepared = Prepared(f"willow_{self._names_given}".encode(), names)
+        self._names_given += 1
         self.pgconn.send_prepare(prepared.name, numbered.encode())
         await self._result(ExecStatus.COMMAND_OK)
         self._known[query] = prepared
@@ -98,6 +135,9 @@ class StatementConnection(AsyncConnection[Any]):
             return result
         except asyncio.CancelledError:
             await self._call_off(gen)
+            raise
+        except errors.InvalidSqlStatementName:  # of one of psycopg's own
+            self.forget_prepared()
             raise
         finally:
             if self.pgconn.status == ConnStatus.BAD:  # libpq has closed the socket, and its number may be used again

@@ -1,14 +1,16 @@
 """The lanes' connection: prepared statements that go the short way, beside everything that psycopg does."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import psycopg
 import pytest
 
 from delivery.storage.columns import BigintColumn, TextColumn
-from delivery.storage.connection import connect
+from delivery.storage.connection import connect, is_worth_another_try
 from delivery.storage.prepared import StatementConnection
+
+Lose = Callable[[StatementConnection], Awaitable[None]]
 
 PAIRS = """
     SELECT number, word, %(same)s::text AS same, '100%%' AS percent
@@ -88,3 +90,65 @@ async def test_a_statement_that_is_called_off_ends_at_the_server_too(connection:
     with pytest.raises(asyncio.CancelledError):
         await statement
     assert await connection.rows(PAIRS, pairs((1, "a"))) == [(1, "a", "s", "100%")]
+
+
+async def rolled_back(connection: StatementConnection) -> None:
+    async with connection.transaction(force_rollback=True):
+        await connection.execute("SELECT %(one)s::int", {"one": 1})  # something that psycopg prepared
+
+
+async def deallocated(connection: StatementConnection) -> None:
+    await connection.execute("DEALLOCATE ALL")
+
+
+async def deallocated_unseen(connection: StatementConnection) -> None:
+    """As a proxy between here and the server may do it."""
+    connection.pgconn.exec_(b"DEALLOCATE ALL")
+
+
+LOSSES = [rolled_back, deallocated, deallocated_unseen]
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+async def test_what_was_prepared_and_lost_is_prepared_again(connection: StatementConnection, lose: Lose) -> None:
+    for _ in range(2):
+        await connection.rows(PAIRS, pairs((1, "a")))
+        await connection.rows("SELECT 1 AS one", {})
+        await lose(connection)
+        assert await connection.rows(PAIRS, pairs((1, "a"))) == [(1, "a", "s", "100%")]
+        assert await connection.rows("SELECT 1 AS one", {}) == [(1,)]
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+async def test_a_transaction_that_met_the_loss_can_be_begun_again(connection: StatementConnection, lose: Lose) -> None:
+    await connection.rows(PAIRS, pairs((1, "a")))
+    await connection.execute("SELECT %(two)s::int", {"two": 2})
+    await lose(connection)
+    for attempt in range(2):
+        try:
+            async with connection.transaction():
+                await connection.execute("SELECT %(two)s::int", {"two": 2})
+                assert await connection.rows(PAIRS, pairs((1, "a"))) == [(1, "a", "s", "100%")]
+        except psycopg.errors.InvalidSqlStatementName as error:
+            assert is_worth_another_try(error)
+            assert attempt == 0
+
+
+async def test_what_psycopg_prepared_itself_is_prepared_again(connection: StatementConnection) -> None:
+    await connection.execute("SELECT %(two)s::int", {"two": 2})
+    await deallocated_unseen(connection)
+    with pytest.raises(psycopg.errors.InvalidSqlStatementName):
+        await connection.execute("SELECT %(two)s::int", {"two": 2})
+    await connection.execute("SELECT %(two)s::int", {"two": 2})
+
+
+async def test_nothing_stays_of_a_rehearsal_but_what_was_prepared(connection: StatementConnection) -> None:
+    async with connection.rehearsal():
+        await connection.rows("SELECT set_config('application_name', 'rehearsed', false)", {})
+    assert await connection.rows("SELECT current_setting('application_name') AS name", {}) == [("test",)]
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        async with connection.rehearsal():
+            await connection.rows("SELECT 1 / 0", {})
+    names = await connection.execute("SELECT name FROM pg_prepared_statements WHERE name LIKE 'willow%' ORDER BY 1")
+    assert await names.fetchall() == [("willow_0",), ("willow_1",), ("willow_2",)]
+    assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
