@@ -153,6 +153,19 @@ class Configuration:
         "How log lines are written: for people, or as a JSON object each.",
     )
 
+    plain_daphne: bool = setting(
+        "WILLOW_PLAIN_DAPHNE",
+        kinds.switch(),
+        "off",
+        "Serves through Daphne, Twisted and Autobahn as they are, without uvloop and what Willow overrides in them.",
+    )
+    plain_psycopg: bool = setting(
+        "WILLOW_PLAIN_PSYCOPG",
+        kinds.switch(),
+        "off",
+        "Runs statements through psycopg as it is, without what Willow overrides in it.",
+    )
+
     # Who may connect
     anonymous: str = setting(
         "WILLOW_ANONYMOUS",

@@ -21,7 +21,7 @@ from delivery.protocol.frames import Post
 from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.lanes import Lane, Rehearsal
-from delivery.storage.prepared import StatementConnection
+from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
 from queues.definitions import QueueRecord, default_settings, definition_parameters, record_of
 

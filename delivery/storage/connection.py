@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from typing import Any, LiteralString
 
 import psycopg
+from django.conf import settings
 from django.db import connections
 from psycopg import AsyncConnection
 from psycopg.rows import namedtuple_row
 
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.columns import register_columns
-from delivery.storage.prepared import StatementConnection
+from delivery.storage.psycopg_internals.short_way import ShortWayConnection
+from delivery.storage.statement_connection import StatementConnection
 
 # The message table is empty one minute and has a million rows the next, so its statistics are never to be trusted:
 # plans are made once, for any size, and always go by the indexes that the statements name.
@@ -44,9 +46,8 @@ async def connect(
     """A connection that commits each statement by itself, unless a transaction is opened on it."""
     own = dict(PLANNER, statement_timeout=str(statement_timeout))
     own["synchronous_commit"] = "on" if synchronous else "off"
-    connection = await StatementConnection.connect(
-        **_connection_parameters(application, own), autocommit=True, prepare_threshold=0
-    )
+    kind = StatementConnection if settings.WILLOW.plain_psycopg else ShortWayConnection
+    connection = await kind.connect(**_connection_parameters(application, own), autocommit=True, prepare_threshold=0)
     register_columns(connection)
     return connection
 

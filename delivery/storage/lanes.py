@@ -29,7 +29,7 @@ from delivery.storage.connection import (
 )
 from delivery.storage.log_ids import command_ids
 from delivery.storage.meters import BatchMeter
-from delivery.storage.prepared import StatementConnection
+from delivery.storage.statement_connection import StatementConnection
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Request(Protocol):
 
 
 # It raises as long as nothing is committed. What follows the commit is for what it returns: there, nothing can fail.
-RunBatch = Callable[[AsyncConnection[Any], list[Any]], Awaitable[AfterCommit | None]]
+RunBatch = Callable[[StatementConnection, list[Any]], Awaitable[AfterCommit | None]]
 
 
 class Lane:
@@ -60,7 +60,7 @@ class Lane:
     def __init__(self, name: str, runners: Mapping[type, RunBatch], *, batch_size: int) -> None:
         self.name = name
         self.connected = asyncio.Event()
-        self._runners = {**runners, Rehearsal: _run_rehearsals, Probe: _run_probes}
+        self._runners: dict[type, RunBatch] = {**runners, Rehearsal: _run_rehearsals, Probe: _run_probes}
         self.meters = {kind: BatchMeter() for kind in self._runners}
         self.failures = Counter(dict.fromkeys(FAILURES, 0))  # batches that PostgreSQL did not take, by why
         self.connections = 0  # that were opened, the first one included
@@ -140,7 +140,7 @@ class Lane:
         return [(kind, batch) for kind, batch in by_kind.items() if batch]
 
     async def _attempt(
-        self, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request], tries: int = 1
+        self, connection: StatementConnection, run: RunBatch, batch: list[Request], tries: int = 1
     ) -> None:
         """Run a batch. If PostgreSQL refuses it, run its halves, so that a bad request fails alone."""
         if connection.closed:
@@ -172,7 +172,7 @@ class Lane:
             asyncio.get_running_loop().call_soon(self.tell)
 
     async def _recover(
-        self, error: psycopg.Error, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request], tries: int
+        self, error: psycopg.Error, connection: StatementConnection, run: RunBatch, batch: list[Request], tries: int
     ) -> None:
         if is_lost(error, connection):
             logger.warning("%s: lost the database: %s", self.name, without_values(error))

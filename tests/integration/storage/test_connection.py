@@ -8,7 +8,7 @@ import pytest
 from django.db import connections
 
 from delivery.storage.connection import connect
-from delivery.storage.prepared import StatementConnection
+from delivery.storage.statement_connection import StatementConnection
 
 Connect = Callable[[Mapping[str, str]], Awaitable[StatementConnection]]
 

@@ -1,14 +1,18 @@
 """The lanes' connection: prepared statements that go the short way, beside everything that psycopg does."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import psycopg
 import pytest
+from django.conf import settings
 
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.connection import connect, is_worth_another_try
-from delivery.storage.prepared import StatementConnection
+from delivery.storage.psycopg_internals.short_way import ShortWayConnection
+from delivery.storage.statement_connection import StatementConnection
+from tests.support.cluster import PATIENCE
 
 Lose = Callable[[StatementConnection], Awaitable[None]]
 
@@ -19,10 +23,22 @@ PAIRS = """
 
 
 @pytest.fixture
-async def connection(transactional_db: None) -> AsyncIterator[StatementConnection]:
-    connection = await connect(application="test")
-    yield connection
-    await connection.close()
+async def connection(transactional_db: None) -> AsyncIterator[ShortWayConnection]:
+    async with await connect(application="test") as connection:
+        assert isinstance(connection, ShortWayConnection)
+        yield connection
+
+
+@pytest.fixture(params=["short way", "plain psycopg"])
+async def either(
+    request: pytest.FixtureRequest, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[StatementConnection]:
+    """What must hold with psycopg as it is, too."""
+    plain = request.param == "plain psycopg"
+    monkeypatch.setattr(settings, "WILLOW", dataclasses.replace(settings.WILLOW, plain_psycopg=plain))
+    async with await connect(application="test") as connection:
+        assert isinstance(connection, ShortWayConnection) is not plain
+        yield connection
 
 
 def pairs(*rows: tuple[int | None, str | None], same: str | None = "s") -> dict[str, object]:
@@ -33,11 +49,11 @@ def pairs(*rows: tuple[int | None, str | None], same: str | None = "s") -> dict[
     }
 
 
-async def test_columns_go_in_and_rows_come_out(connection: StatementConnection) -> None:
-    rows = await connection.rows(PAIRS, pairs((1, "a"), (None, None), (2**62, "ü")))
+async def test_columns_go_in_and_rows_come_out(either: StatementConnection) -> None:
+    rows = await either.rows(PAIRS, pairs((1, "a"), (None, None), (2**62, "ü")))
     assert rows == [(1, "a", "s", "100%"), (None, None, "s", "100%"), (2**62, "ü", "s", "100%")]
     assert (rows[0].number, rows[0].word, rows[0].percent) == (1, "a", "100%")
-    assert await connection.rows(PAIRS, pairs()) == []
+    assert await either.rows(PAIRS, pairs()) == []
 
 
 async def test_a_statement_is_prepared_once(connection: StatementConnection) -> None:
@@ -47,36 +63,36 @@ async def test_a_statement_is_prepared_once(connection: StatementConnection) -> 
     assert await prepared.fetchone() == (1,)
 
 
-async def test_it_goes_on_after_a_statement_was_refused(connection: StatementConnection) -> None:
+async def test_it_goes_on_after_a_statement_was_refused(either: StatementConnection) -> None:
     with pytest.raises(psycopg.errors.DivisionByZero):
-        await connection.rows("SELECT 1 / %(number)s::int AS one", {"number": 0})
-    assert await connection.rows("SELECT 1 / %(number)s::int AS one", {"number": 1}) == [(1,)]
+        await either.rows("SELECT 1 / %(number)s::int AS one", {"number": 0})
+    assert await either.rows("SELECT 1 / %(number)s::int AS one", {"number": 1}) == [(1,)]
     with pytest.raises(psycopg.errors.UndefinedTable):
-        await connection.rows("SELECT * FROM there_is_no_such_table", {})
-    assert await connection.rows(PAIRS, pairs((1, "a"))) == [(1, "a", "s", "100%")]
+        await either.rows("SELECT * FROM there_is_no_such_table", {})
+    assert await either.rows(PAIRS, pairs((1, "a"))) == [(1, "a", "s", "100%")]
 
 
-async def test_it_takes_part_in_transactions(connection: StatementConnection) -> None:
-    async with connection.transaction(force_rollback=True):
-        await connection.execute("CREATE TEMP TABLE kept (number bigint)")
-        await connection.rows("INSERT INTO kept SELECT %(number)s RETURNING number", {"number": 7})
-        assert await connection.rows("SELECT number FROM kept", {}) == [(7,)]
+async def test_it_takes_part_in_transactions(either: StatementConnection) -> None:
+    async with either.transaction(force_rollback=True):
+        await either.execute("CREATE TEMP TABLE kept (number bigint)")
+        await either.rows("INSERT INTO kept SELECT %(number)s RETURNING number", {"number": 7})
+        assert await either.rows("SELECT number FROM kept", {}) == [(7,)]
     with pytest.raises(psycopg.errors.UndefinedTable):
-        await connection.execute("SELECT number FROM kept")
+        await either.execute("SELECT number FROM kept")
 
 
-async def test_a_connection_that_is_gone_is_an_error_and_not_a_wait(connection: StatementConnection) -> None:
-    await connection.rows(PAIRS, pairs((1, "a")))
+async def test_a_connection_that_is_gone_is_an_error_and_not_a_wait(either: StatementConnection) -> None:
+    await either.rows(PAIRS, pairs((1, "a")))
     async with await connect(application="killer") as killer:
-        await killer.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
+        await killer.execute("SELECT pg_terminate_backend(%s)", [either.info.backend_pid])
     with pytest.raises(psycopg.OperationalError):
-        await connection.rows(PAIRS, pairs((1, "a")))
-    assert connection.broken
+        await either.rows(PAIRS, pairs((1, "a")))
+    assert either.broken
 
 
-async def test_a_statement_under_way_notices_that_the_server_went(connection: StatementConnection) -> None:
+async def test_a_statement_under_way_notices_that_the_server_went(either: StatementConnection) -> None:
     with pytest.raises(psycopg.OperationalError):
-        await connection.rows("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(%(seconds)s)", {"seconds": 30})
+        await either.rows("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(%(seconds)s)", {"seconds": 30})
 
 
 @pytest.mark.parametrize("way", ["rows", "execute"])
@@ -152,3 +168,17 @@ async def test_nothing_stays_of_a_rehearsal_but_what_was_prepared(connection: St
     names = await connection.execute("SELECT name FROM pg_prepared_statements WHERE name LIKE 'willow%' ORDER BY 1")
     assert await names.fetchall() == [("willow_0",), ("willow_1",), ("willow_2",)]
     assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+async def test_nobody_is_told_of_answers_that_were_asked_for(connection: ShortWayConnection) -> None:
+    told: list[None] = []
+    connection.stirred = lambda: told.append(None)
+    for _ in range(20):
+        await connection.rows("SELECT 1 AS one", {})
+        await asyncio.sleep(0)
+    assert not told
+    async with await connect(application="killer") as killer:
+        await killer.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
+    async with asyncio.timeout(PATIENCE):
+        while not told:
+            await asyncio.sleep(0.01)

@@ -11,7 +11,7 @@ from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from twisted.python.failure import Failure
 
-from willow_site.websocket_frames import message_frame, whole_text
+from willow_site.server.websocket_frames import message_frame, whole_text
 
 NORMAL_CLOSURE = 1000
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one

@@ -7,18 +7,20 @@ else about them, so this connection keeps what it has prepared and leaves its so
 
 import asyncio
 import re
+import select
 from collections import namedtuple
 from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from psycopg import AsyncConnection, errors, generators
+from psycopg import errors, generators
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
 from delivery.storage.columns import Column
+from delivery.storage.statement_connection import StatementConnection
 
 Result = TypeVar("Result")
 Steps = Generator[Any, Any, Result]  # psycopg's way to say what the socket is waited for
@@ -37,8 +39,8 @@ class Prepared:
         self.make_row: Callable[[Sequence[Any]], Any] | None = None  # known once there was a result
 
 
-class StatementConnection(AsyncConnection[Any]):
-    """Its `rows` must not be called while another statement is under way: each lane has a connection of its own."""
+class ShortWayConnection(StatementConnection):
+    """Beside `rows`, which goes the short way, everything that psycopg does."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -47,7 +49,6 @@ class StatementConnection(AsyncConnection[Any]):
         self._transformer = Transformer(self)
         self._readable: asyncio.Future[None] | None = None
         self._watched: int | None = None  # the socket, while the loop keeps it
-        self.stirred: Callable[[], None] | None = None  # told when something comes that nobody asked for
 
     async def rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
         """The rows of a statement, with its columns as attributes."""
@@ -173,12 +174,21 @@ class StatementConnection(AsyncConnection[Any]):
             self._readable = None
 
     def _became_readable(self) -> None:
-        if self._readable is None:  # nobody asked: the server said goodbye, or has a notice for us
-            self._unwatch()
-            if self.stirred is not None:
-                self.stirred()
+        if self._readable is None:
+            if self._has_something_to_read():  # nobody asked: the server said goodbye, or has a notice for us
+                self._unwatch()
+                if self.stirred is not None:
+                    self.stirred()
         elif not self._readable.done():
             self._readable.set_result(None)
+
+    def _has_something_to_read(self) -> bool:
+        """asyncio's own loop may report once more what was read since."""
+        if self._watched is None:
+            return False
+        look = select.poll()
+        look.register(self._watched, select.POLLIN)
+        return bool(look.poll(0))
 
     def _look_anyway(self) -> None:
         self._unwatch()
