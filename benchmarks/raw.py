@@ -7,10 +7,10 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from benchmarks.rates import Meter, per_second
-from delivery.moves.notify import SYNC
 from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn, register_columns
 from delivery.storage.connection import PLANNER
 from delivery.storage.statements import statement
+from delivery.storage.vocabulary import SYNC
 
 NODE = 1
 POSTER = 1

@@ -19,7 +19,7 @@ def read_grants(texts: Iterable[str]) -> Grants:
         # A queue's name may hold a colon, a permission never does.
         pattern, colon, listed = text.rpartition(":")
         if not colon:
-            raise ValidationError(f"A grant is written as PATTERN:PERMISSION,… such as {EXAMPLE}, not {text!r}.")
+            raise ValidationError(f"A grant must be written as PATTERN:PERMISSION,… such as {EXAMPLE}, not {text!r}.")
         permissions = frozenset(name.strip() for name in listed.split(",") if name.strip())
         pattern = pattern.strip()
         grants[pattern] = grants.get(pattern, frozenset()) | permissions
@@ -39,9 +39,11 @@ def check_grants(grants: Grants) -> None:
     """Refuse what no queue could match and what nobody can be permitted."""
     for pattern, permissions in grants.items():
         if not is_name(pattern):
-            raise ValidationError(f"The pattern of a grant must be {NAME_RULE}, `*` for any, not {pattern!r}.")
+            raise ValidationError(
+                f"The pattern of a grant must be {NAME_RULE}, with `*` for any characters, not {pattern!r}."
+            )
         known = ", ".join(Permission.values)
         if not permissions:
-            raise ValidationError(f"The grant on {pattern} permits nothing; it must name some of {known}.")
+            raise ValidationError(f"The grant on {pattern} has no permissions; it must name at least one of {known}.")
         for unknown in sorted(permissions - set(Permission.values)):
-            raise ValidationError(f"{unknown!r} is no permission; those that can be granted are {known}.")
+            raise ValidationError(f"{unknown!r} is not a permission; the permissions are {known}.")

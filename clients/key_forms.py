@@ -17,7 +17,7 @@ class GrantsField(forms.CharField):
     widget = forms.Textarea(attrs={"rows": 4})
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=False, help_text=f"One on each line, such as {EXAMPLE}.", **kwargs)
+        super().__init__(required=False, help_text=f"One per line, such as {EXAMPLE}.", **kwargs)
 
     def to_python(self, value: Any) -> str:
         return "\n".join(line.strip() for line in (super().to_python(value) or "").splitlines() if line.strip())
@@ -31,7 +31,7 @@ class GrantsField(forms.CharField):
 class MomentField(forms.CharField):
     def __init__(self, *, empty: str, **kwargs: Any) -> None:
         """`empty`: what it means to leave it empty."""
-        super().__init__(required=False, help_text=f"{SPANS} from now on, or a date; empty: {empty}.", **kwargs)
+        super().__init__(required=False, help_text=f"{SPANS} from now, or a date; if empty: {empty}.", **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
         return value.isoformat() if isinstance(value, datetime) else value
@@ -50,14 +50,14 @@ class SpanField(forms.CharField):
 
 
 class KeyCreationForm(forms.Form):
-    client_name = forms.CharField(label="Client", help_text="Made if there is no such client.")
+    client_name = forms.CharField(label="Client", help_text="Created if there is no such client.")
     persistent = forms.BooleanField(required=False, help_text="A new client is kept for ever.")
     grants = GrantsField()
     expires_at = MomentField(label="Expires", empty="never")
 
 
 class KeyRotationForm(forms.Form):
-    grace = SpanField(initial="0s", label="The old key runs on for", help_text=f"{SPANS}; 0s: it ends now.")
+    grace = SpanField(initial="0s", label="The old key stays valid for", help_text=f"{SPANS}; 0s ends it now.")
     expires_at = MomentField(label="The new key expires", empty="when the old one would have")
 
 

@@ -16,7 +16,7 @@ LONGEST = timedelta(days=36_500)
 def read_span(text: str) -> timedelta:
     """How long something lasts."""
     if (span := _span(text)) is None:
-        raise ValidationError(f"A time span is written as {SPANS} (at most {LONGEST.days}d), not {text!r}.")
+        raise ValidationError(f"A time span must be written as {SPANS} (at most {LONGEST.days}d), not {text!r}.")
     return span
 
 
@@ -29,7 +29,9 @@ def read_moment(text: str) -> datetime:
     except ValueError:  # well formed, but no such day
         moment = None
     if moment is None:
-        raise ValidationError(f"A time is written as {SPANS} from now on, or as a date such as {DATES}, not {text!r}.")
+        raise ValidationError(
+            f"A time must be written as {SPANS} from now, or as a date such as {DATES}, not {text!r}."
+        )
     return moment if timezone.is_aware(moment) else timezone.make_aware(moment)
 
 

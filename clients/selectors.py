@@ -15,7 +15,7 @@ from clients.models import Client, Key, Session
 def client_named(name: str) -> Client:
     client = Client.objects.filter(name=name).first()
     if client is None:
-        raise ValidationError(f"There is no client {name!r}; clients are named as `manage.py key list` shows them.")
+        raise ValidationError(f"There is no client {name!r}; `manage.py key list` shows the clients that have keys.")
     return client
 
 
@@ -32,7 +32,7 @@ def keys_with_grants() -> QuerySet[Key]:
 def key_with_prefix(prefix: str) -> Key:
     key = keys_with_grants().filter(prefix=prefix).first()
     if key is None:
-        raise ValidationError(f"There is no key {prefix!r}; keys are named as `manage.py key list` shows them.")
+        raise ValidationError(f"There is no key {prefix!r}; `manage.py key list` shows how keys are named.")
     return key
 
 

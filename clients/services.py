@@ -36,7 +36,7 @@ def client_define(*, name: str, persistent: bool) -> Client:
         raise ValidationError(f"A client's name must be {NAME_RULE}, not {name!r}.")
     client, _ = Client.objects.get_or_create(name=name, defaults={"persistent": persistent})
     if persistent and not client.persistent:
-        raise ValidationError(f"The client {name} is there already, and it is transient.")
+        raise ValidationError(f"The client {name} already exists, and it is not persistent.")
     return client
 
 
@@ -65,7 +65,7 @@ def key_rotate(*, key: Key, grace: timedelta = NO_GRACE, expires_at: datetime | 
     with transaction.atomic():
         old = _locked(key)
         if (state := key_state(old)) != "valid":
-            raise ValidationError(f"The key {old.prefix} cannot be rotated: it is {state}. Make a new one.")
+            raise ValidationError(f"The key {old.prefix} cannot be rotated, because it is {state}. Create a new one.")
         new = _issue(old.client, grants_of(old), expires_at or old.expires_at)
         if grace > NO_GRACE:
             Key.objects.filter(pk=old.pk).update(expires_at=Least(F("expires_at"), Now() + grace))
@@ -113,7 +113,7 @@ def _locked(key: Key) -> Key:
 
 def _check_is_not_revoked(key: Key) -> None:
     if key.revoked_at is not None:
-        raise ValidationError(f"The key {key.prefix} was revoked; make a new one.")
+        raise ValidationError(f"The key {key.prefix} was revoked; create a new one.")
 
 
 def _check_is_to_come(moment: datetime | None) -> None:

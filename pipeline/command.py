@@ -12,8 +12,8 @@ from pipeline.errors import AlreadyRunningError, PipelineError
 # Name, what it does, and the module that has `add_arguments(parser)` and `main(arguments) -> exit code`.
 COMMANDS = (
     ("run", "archives what is new in the journal and computes the facts that it changes", "pipeline.commands.run"),
-    ("backfill", "archives the days that the journal still has again", "pipeline.commands.backfill"),
-    ("status", "tells how far the archive is and how the last runs ended", "pipeline.commands.status"),
+    ("backfill", "archives again the days that are still in the journal", "pipeline.commands.backfill"),
+    ("status", "shows the progress of the archive, and how the last runs ended", "pipeline.commands.status"),
     ("report", "writes a page with charts about queues, dead letters and health", "pipeline.report.command"),
     ("replay", "posts archived messages again", "pipeline.replay"),
 )
@@ -54,6 +54,6 @@ def _explain(arguments: list[str]) -> int:
     asked = arguments[:1] in ([], ["help"], ["-h"], ["--help"])
     lines = [f"  ./willow pipeline {name:9} {about}" for name, about, _ in COMMANDS]
     if not asked:
-        lines.insert(0, f"The pipeline has no command {arguments[0]}. These are its commands:")
+        lines.insert(0, f"The pipeline has no command {arguments[0]}. The commands are:")
     print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
     return 0 if asked else MISUSED

@@ -49,7 +49,7 @@ def bound_statements(connection: Connection) -> None:
 def sole_run(connection: Connection) -> Iterator[None]:
     """Be the only run of the pipeline on this database. A killed run lets go by itself: its connection ends."""
     if not value(connection, "SELECT pg_try_advisory_lock(%s)", ONE_RUN_AT_A_TIME):
-        raise AlreadyRunningError("Another run of the pipeline is under way on this database.", "Wait for it to end.")
+        raise AlreadyRunningError("Another run of the pipeline is in progress on this database.", "Wait for it to end.")
     try:
         yield
     finally:
@@ -94,7 +94,7 @@ def jdbc_options(url: str) -> dict[str, str]:
     host = parts.get("host", "127.0.0.1")
     if host.startswith("/"):
         raise PipelineError(
-            "The pipeline reaches PostgreSQL over TCP only, and the database's address is a Unix socket.",
+            "The pipeline can reach PostgreSQL only over TCP, but the database URL names a Unix socket.",
             "Give a host name in WILLOW_PIPELINE_READ_URL and DATABASE_URL.",
         )
     host = f"[{host}]" if ":" in host else host

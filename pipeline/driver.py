@@ -50,7 +50,7 @@ def find_driver(
     for place in system_places:
         if place.exists():
             return Driver(place, None, f"{place} of this machine")
-    raise PipelineError("There is no JDBC driver for PostgreSQL, which Spark needs.", REMEDY)
+    raise PipelineError("Spark needs a JDBC driver for PostgreSQL, and none was found.", REMEDY)
 
 
 def _from_setting(setting: str) -> Driver:

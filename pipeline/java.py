@@ -88,5 +88,5 @@ def _wheel_java(folder: Path) -> Java | None:
 
 def _refuse(environ: Mapping[str, str]) -> Java:
     found = system_java(environ)
-    what = f"{found[0]} is older than Java {OLDEST_JAVA}." if found else "There is no Java, which Spark needs."
+    what = f"{found[0]} is older than Java {OLDEST_JAVA}." if found else "Spark needs Java, and none was found."
     raise PipelineError(what, REMEDY)

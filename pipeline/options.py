@@ -51,7 +51,9 @@ def _needed(environ: Mapping[str, str], variable: str, what: str) -> str:
 def _known(master: str) -> str:
     """Spark would answer another one with a page of Java."""
     if not master.startswith(MASTERS):
-        raise PipelineError(f"The master is {master!r}, but Spark's masters are such as local[*] or spark://host:7077.")
+        raise PipelineError(
+            f"The master is {master!r}, but it must be a Spark master such as local[*] or spark://host:7077."
+        )
     return master
 
 

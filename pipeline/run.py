@@ -118,7 +118,7 @@ def _known_offset(connection: Connection, options: Options) -> Offset:
         raise PipelineError(
             f"The archive was read from another database ({offset.database}) than this one ({database}): it was "
             "restored, or recovered to an earlier time.",
-            "`./willow pipeline backfill` archives again what this one has, and keeps the days that it has no more.",
+            "`./willow pipeline backfill` archives the days of this database again, and keeps all older days.",
         )
     if offset.archive != options.archive:
         raise PipelineError(

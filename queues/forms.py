@@ -4,9 +4,8 @@ from typing import Any
 
 from django import forms
 
-from queues.definitions import SETTING_NAMES, tag_set
+from queues.definitions import CHANGEABLE_SETTINGS, SETTING_NAMES, tag_set
 from queues.models import Queue
-from queues.services import CHANGEABLE_SETTINGS
 from queues.setting_rules import check_settings
 
 
@@ -25,7 +24,7 @@ class QueueSettingsForm(forms.ModelForm):
 
 
 class QueueCreationForm(QueueSettingsForm):
-    tags = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), required=False, help_text="One on each line.")
+    tags = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), required=False, help_text="One per line.")
 
     class Meta:
         model = Queue

@@ -10,8 +10,10 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from queues.definitions import (
+    CHANGEABLE_SETTINGS,
+    MOST_TAGS,
     NAME_RULE,
-    SETTING_NAMES,
+    TAG_LENGTH,
     default_settings,
     definition_parameters,
     is_name,
@@ -19,11 +21,6 @@ from queues.definitions import (
 )
 from queues.models import Queue
 from queues.setting_rules import check_settings
-
-MOST_TAGS = 64
-TAG_LENGTH = 200  # characters at most
-# A queue is born as work or stream, and its messages with it.
-CHANGEABLE_SETTINGS = tuple(name for name in SETTING_NAMES if name != "kind")
 
 
 def queue_create(*, name: str, tags: Iterable[str] = (), chosen: Mapping[str, Any] | None = None) -> Queue:
@@ -38,10 +35,10 @@ def queue_create(*, name: str, tags: Iterable[str] = (), chosen: Mapping[str, An
         columns = [column.name for column in cursor.description or ()]
     if row is None:
         most = settings.WILLOW.max_queue_count
-        raise ValidationError(f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows.")
+        raise ValidationError(f"There are already {most} queues, which is all that WILLOW_MAX_QUEUE_COUNT allows.")
     made = dict(zip(columns, row, strict=True))
     if not made["created"]:
-        raise ValidationError(f"The queue {name} with these tags is there already.")
+        raise ValidationError(f"The queue {name} with these tags already exists.")
     return Queue.objects.get(pk=made["id"])
 
 
@@ -66,7 +63,7 @@ def queue_resume(*, queue: Queue) -> None:
 def _change(queue: Queue, **values: Any) -> None:
     """Only these columns: the counters in the same row move with every post."""
     if not Queue.objects.filter(pk=queue.pk).update(**values, changed_at=Now()):
-        raise ValidationError(f"The queue {queue} is gone.")
+        raise ValidationError(f"The queue {queue} no longer exists.")
 
 
 def _check_identity(name: str, tags: list[str]) -> None:

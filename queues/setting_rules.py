@@ -5,10 +5,9 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
+from queues.integer_ranges import BIGINT_MAX, INTEGER_MAX
 from queues.models import Kind, Overflow
 
-LARGEST_INTEGER = 2**31 - 1  # of PostgreSQL's integer
-LARGEST_BIGINT = 2**63 - 1
 LONGEST_SECONDS = 10 * 365 * 86_400
 
 
@@ -28,8 +27,8 @@ SWITCH: Rule = (lambda value: isinstance(value, bool), "on or off")
 RULES: dict[str, Rule] = {
     "kind": (lambda value: value in Kind.values, " or ".join(Kind.values)),
     "retry_limit": (
-        _empty_or(_between(0, LARGEST_INTEGER)),
-        f"a whole number from 0 to {LARGEST_INTEGER}, or empty: a message is never given up",
+        _empty_or(_between(0, INTEGER_MAX)),
+        f"a whole number from 0 to {INTEGER_MAX}, or empty if messages are never given up",
     ),
     "heartbeat_timeout": (
         lambda value: value is not None and 0 < value <= LONGEST_SECONDS,
@@ -38,12 +37,12 @@ RULES: dict[str, Rule] = {
     "retry_delay": SECONDS,
     "retry_backoff": (_between(1, 100), "a factor from 1 to 100"),
     "retry_delay_max": SECONDS,
-    "max_length": (_empty_or(_between(1, LARGEST_BIGINT)), "a whole number above 0, or empty: no bound"),
+    "max_length": (_empty_or(_between(1, BIGINT_MAX)), "a whole number above 0, or empty: no bound"),
     "overflow": (lambda value: value in Overflow.values, " or ".join(Overflow.values)),
     "updatable": SWITCH,
     "keep_bodies": SWITCH,
     "retention_seconds": (_empty_or(SECONDS[0]), f"{SECONDS[1]}, or empty: no bound"),
-    "retention_count": (_empty_or(_between(1, LARGEST_BIGINT)), "a whole number above 0, or empty: no bound"),
+    "retention_count": (_empty_or(_between(1, BIGINT_MAX)), "a whole number above 0, or empty: no bound"),
     "retention_acked": SWITCH,
 }
 

@@ -60,7 +60,7 @@ class Configuration:
         "The PostgreSQL database that holds everything.",
         required=True,
         secret=True,
-        default_about="`./willow` runs a PostgreSQL of its own",
+        default_about="`./willow` runs its own PostgreSQL",
     )
     redis_url: str | None = setting(
         "REDIS_URL",
@@ -72,15 +72,15 @@ class Configuration:
             check=lambda parts: _has_host(parts) or parts.scheme == "unix",
         ),
         None,
-        "The Redis or Valkey through which several broker processes wake each other.",
+        "The Redis or Valkey that broker processes use to wake each other.",
         secret=True,
-        default_about="one process needs none; for several `./willow` runs a Valkey of its own",
+        default_about="not needed for one process; for several, `./willow` runs its own Valkey",
     )
     secret_key: str = setting(
         "SECRET_KEY",
         kinds.text(r".{32,}", "text of at least 32 characters"),
         None,
-        "Signs logins to the console; the same on all nodes.",
+        "Signs logins to the console; must be the same on all nodes.",
         required=True,
         secret=True,
         default_about="`./willow` generates one and keeps it in its home",
@@ -89,68 +89,69 @@ class Configuration:
         "ALLOWED_HOSTS",
         kinds.host_names(),
         "localhost,127.0.0.1,[::1]",
-        "Host names under which HTTP requests and browsers' WebSockets are accepted.",
+        "Host names for which HTTP requests and WebSockets from browsers are accepted.",
     )
 
     # This node
-    bind: str = setting("WILLOW_BIND", kinds.ip_address(), "127.0.0.1", "The address on which the broker listens.")
-    port: int = setting(
-        "WILLOW_PORT", kinds.whole_number(1, 65535), "8080", "The TCP port on which the broker listens."
-    )
+    bind: str = setting("WILLOW_BIND", kinds.ip_address(), "127.0.0.1", "The address the broker listens on.")
+    port: int = setting("WILLOW_PORT", kinds.whole_number(1, 65535), "8080", "The TCP port the broker listens on.")
     processes: int = setting(
         "WILLOW_PROCESSES",
         kinds.whole_number(1, 64),
         "1",
-        "How many broker processes share the port; more than one need Redis.",
+        "How many broker processes share the port; more than one needs Redis.",
     )
     process_number: int = setting(
         "WILLOW_PROCESS_NUMBER",
         kinds.whole_number(0, 63),
         "0",
-        "Which of the processes on the port this one is; `./willow up` sets it.",
+        "The number of this process among those on the port; `./willow up` sets it.",
     )
     home: Path = setting(  # noqa: RUF009 (a declaration, as dataclasses.field is)
         "WILLOW_HOME",
         kinds.folder(relative_to=PROJECT_FOLDER),
         ".willow",
-        "Where this node keeps generated secrets, static files and the data of embedded servers.",
+        "The folder for generated secrets, static files and the data of embedded servers.",
     )
     node_name: str = setting(
         "WILLOW_NODE_NAME",
         NAME,
         None,
-        "The name of this node in the cluster; processes after the first add their number to it.",
+        "The name of this node in the cluster; each process after the first appends its number.",
         default_about="`<host name>-<port>-<process number>`",
     )
     advertised_url: str = setting(
         "WILLOW_ADVERTISED_URL",
         kinds.url("ws", "wss", example="wss://broker.example.org/connect/", check=_has_host),
         None,
-        "The address that other machines use to connect to this node.",
+        "The URL at which other machines can reach this node.",
         default_about="`ws://<bind>:<port>/connect/`, with the host name if `<bind>` is a wildcard",
     )
     admin_password: str | None = setting(
         "WILLOW_ADMIN_PASSWORD",
         kinds.text(r".{8,}", "text of at least 8 characters"),
         None,
-        "The password that the console's user `admin` gets on the first start.",
+        "The password for the console's user `admin`, set on the first start.",
         secret=True,
         default_about="one is generated and shown once",
     )
     debug: bool = setting(
-        "WILLOW_DEBUG", kinds.switch(), "off", "Shows Django's debug pages; never on a reachable node."
+        "WILLOW_DEBUG",
+        kinds.switch(),
+        "off",
+        "Shows Django's debug pages; never turn it on for a node that others can reach.",
     )
     log_level: str = setting(
         "WILLOW_LOG_LEVEL",
         kinds.choice("debug", "info", "warning", "error"),
         "info",
-        "The least severe log lines that are written.",
+        "The lowest level that is logged.",
     )
     log_format: str = setting(
         "WILLOW_LOG_FORMAT",
         kinds.choice("line", "json"),
         "line",
-        "How log lines are written: for people, or as a JSON object each.",
+        "The format of log lines: text for people, or one JSON object per line.",
     )
 
     plain_daphne: bool = setting(
@@ -177,7 +178,7 @@ class Configuration:
         "WILLOW_TRUSTED_PROXIES",
         kinds.networks(),
         "",
-        "The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.",
+        "The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are trusted.",
     )
 
     # Metrics
@@ -191,22 +192,22 @@ class Configuration:
         "WILLOW_METRICS_TOKEN",
         kinds.text(r"[!-~]{16,}", "at least 16 printable ASCII characters without spaces"),
         None,
-        "Whoever sends it as `Authorization: Bearer <token>` may read `/metrics` from anywhere.",
+        "Anyone who sends it as `Authorization: Bearer <token>` may read `/metrics`, from anywhere.",
         secret=True,
-        default_about="no token opens it",
+        default_about="no token is accepted",
     )
     metrics_queues: int = setting(
         "WILLOW_METRICS_QUEUES",
         kinds.whole_number(0, 100_000),
         "100",
-        "How many queues have metrics of their own, those with most messages first; the others are added up.",
+        "How many queues have their own metrics, those with the most messages first; all others are combined.",
         unit="queues",
     )
     metrics_seconds: float = setting(
         "WILLOW_METRICS_SECONDS",
         kinds.number(0.1, 3600),
         "5",
-        "How old figures from the database, and of other processes on the port, may be.",
+        "How old metrics from the database, and of other processes on the port, may be.",
         unit="seconds",
     )
 
@@ -215,13 +216,13 @@ class Configuration:
         "WILLOW_AUTO_DEFINE",
         kinds.switch(),
         "on",
-        "Whether the first interaction with an unknown queue creates it.",
+        "Whether an unknown queue is created when it is first used.",
     )
     retry_limit: int = setting(
         "WILLOW_RETRY_LIMIT",
         kinds.whole_number(1, 1_000_000),
         "3",
-        "After how many failed attempts a message is dead, unless its queue says otherwise.",
+        "How many failed attempts send a message to the dead letter queue, unless its queue says otherwise.",
         unit="attempts",
     )
     retry_delay: float = setting(
@@ -235,7 +236,7 @@ class Configuration:
         "WILLOW_RETRY_BACKOFF",
         kinds.number(1, 100),
         "2",
-        "By what the wait is multiplied after each further attempt.",
+        "The factor by which the wait grows after each further failed attempt.",
         unit="factor",
     )
     retry_delay_max: float = setting(
@@ -245,11 +246,11 @@ class Configuration:
         "WILLOW_HEARTBEAT_TIMEOUT",
         kinds.number(0.1, SECONDS_PER_YEAR),
         "300",
-        "How long a claim lasts without keepalive, unless its queue or its fetch says otherwise.",
+        "How long a claim lasts without a keepalive, unless its queue or its fetch says otherwise.",
         unit="seconds",
     )
     hold_max: float = setting(
-        "WILLOW_HOLD_MAX", SECONDS, "3600", "The longest `hold` a connection may ask for.", unit="seconds"
+        "WILLOW_HOLD_MAX", SECONDS, "3600", "The longest `hold` that a connection may ask for.", unit="seconds"
     )
     dedupe_seconds: float = setting(
         "WILLOW_DEDUPE_SECONDS",
@@ -262,7 +263,7 @@ class Configuration:
         "WILLOW_MAX_CLOCK_SKEW",
         kinds.number(0.1, SECONDS_PER_YEAR),
         "30",
-        "By how much the clock of a worker may differ from the broker's.",
+        "How much a worker's clock may differ from the broker's.",
         unit="seconds",
     )
 
@@ -271,21 +272,21 @@ class Configuration:
         "WILLOW_SESSION_RETENTION",
         SECONDS,
         "86400",
-        "How long the id of an ended session can be taken up again.",
+        "How long a session can be resumed by its id after it has ended.",
         unit="seconds",
     )
     transient_retention: float = setting(
         "WILLOW_TRANSIENT_RETENTION",
         SECONDS,
         "604800",
-        "How long a client that is not persistent is kept after it left.",
+        "How long a client that is not persistent is kept after it has left.",
         unit="seconds",
     )
     journal_retention_days: int = setting(
         "WILLOW_JOURNAL_RETENTION_DAYS",
         kinds.whole_number(1, 36500),
         "30",
-        "How long the journal of ended messages is kept.",
+        "How long the journal keeps messages that have ended.",
         unit="days",
     )
 
@@ -294,14 +295,14 @@ class Configuration:
         "WILLOW_MAX_BODY_BYTES",
         kinds.whole_number(1, 512 * MEBIBYTE),
         str(16 * MEBIBYTE),
-        "The largest body of a message.",
+        "The largest message body.",
         unit="bytes",
     )
     max_frame_bytes: int = setting(
         "WILLOW_MAX_FRAME_BYTES",
         kinds.whole_number(1024, 1024 * MEBIBYTE),
         str(32 * MEBIBYTE),
-        "The largest WebSocket frame that is read; at least the largest body.",
+        "The largest WebSocket frame; must be at least as large as the largest body.",
         unit="bytes",
     )
     max_queue_count: int = setting(
@@ -315,14 +316,14 @@ class Configuration:
         "WILLOW_CONNECTION_COMMANDS",
         kinds.whole_number(1, 1_000_000),
         "1024",
-        "How many commands of one connection may be under way.",
+        "How many commands of one connection may be in progress.",
         unit="commands",
     )
     node_commands: int = setting(
         "WILLOW_NODE_COMMANDS",
         kinds.whole_number(1, 100_000_000),
         "65536",
-        "How many commands of all connections of one process may be under way.",
+        "How many commands of all connections of a process may be in progress.",
         unit="commands",
     )
     batch_size: int = setting(
@@ -333,54 +334,54 @@ class Configuration:
         unit="messages",
     )
 
-    # Rhythms
+    # Intervals
     node_heartbeat: float = setting(
         "WILLOW_NODE_HEARTBEAT",
         SHORT_INTERVAL,
         "1",
-        "How often a node says that it is alive.",
+        "How often a node writes its heartbeat.",
         unit="seconds",
     )
     node_lapse: float = setting(
         "WILLOW_NODE_LAPSE",
         SHORT_INTERVAL,
         "5",
-        "After how long without heartbeat a node counts as dead; more than the heartbeat.",
+        "How long after its last heartbeat a node counts as dead; must be more than the heartbeat interval.",
         unit="seconds",
     )
     poll_seconds: float = setting(
         "WILLOW_POLL_SECONDS",
         SHORT_INTERVAL,
         "1",
-        "How often waiting clients are looked after when no wake-up came.",
+        "How often a node polls the database for messages, in case a wake-up was lost.",
         unit="seconds",
     )
     reaper_seconds: float = setting(
         "WILLOW_REAPER_SECONDS",
         SHORT_INTERVAL,
         "0.5",
-        "How often the reaper makes its round.",
+        "How often the reaper checks for work.",
         unit="seconds",
     )
     ping_seconds: float = setting(
         "WILLOW_PING_SECONDS",
         kinds.number(1, 3600),
         "20",
-        "How long a connection may be silent before it is pinged.",
+        "How long a connection may be idle before it is pinged.",
         unit="seconds",
     )
     ping_timeout: float = setting(
         "WILLOW_PING_TIMEOUT",
         kinds.number(1, 3600),
         "30",
-        "How long the answer to a ping may take before the connection is closed.",
+        "How long to wait for the answer to a ping before the connection is closed.",
         unit="seconds",
     )
     drain_seconds: float = setting(
         "WILLOW_DRAIN_SECONDS",
         kinds.number(0, 3600),
         "10",
-        "How long a stopping node waits for commands that are under way.",
+        "How long a stopping node waits for commands in progress and claims.",
         unit="seconds",
     )
 
@@ -389,7 +390,7 @@ class Configuration:
         "WILLOW_PIPELINE_ARCHIVE",
         PLACE,
         None,
-        "Where the pipeline keeps the archive of the journal; the same for all who run it.",
+        "Where the pipeline keeps the archive of the journal; must be the same everywhere the pipeline runs.",
         default_about="`archive` in `WILLOW_HOME`",
     )
     pipeline_read_url: str | None = setting(
@@ -401,28 +402,28 @@ class Configuration:
             check=_has_host_and_database,
         ),
         None,
-        "The database as Spark reads it; of the role that `analyst_role` makes, or of a replica.",
+        "The database URL that Spark reads from: with the role that `analyst_role` creates, or of a replica.",
         secret=True,
-        default_about="as `DATABASE_URL`",
+        default_about="same as `DATABASE_URL`",
     )
     pipeline_master: str = setting(
         "WILLOW_PIPELINE_MASTER",
         kinds.text(r"(local|spark|k8s|yarn|mesos)[!-~]*", "a Spark master, such as local[*] or spark://host:7077"),
         "local[*]",
-        "The Spark on which the pipeline runs.",
+        "The Spark master that the pipeline runs on.",
     )
     pipeline_memory: str = setting(
         "WILLOW_PIPELINE_MEMORY",
         kinds.text(r"[1-9][0-9]*[mg]", "a size such as 512m or 4g"),
         "1g",
-        "The memory of Spark's driver, and on one machine of all of Spark.",
+        "The memory of the Spark driver; with a local master, of all of Spark.",
     )
     pipeline_driver: str | None = setting(
         "WILLOW_PIPELINE_DRIVER",
         kinds.text(r"[!-~]+", "the path of a jar, or a Maven coordinate such as org.postgresql:postgresql:42.7.4"),
         None,
-        "The JDBC driver by which Spark reaches PostgreSQL.",
-        default_about="one that `./willow pipeline` installs, else the system's",
+        "The JDBC driver that Spark uses for PostgreSQL.",
+        default_about="the one that `./willow pipeline` installs, or else the system's",
     )
     pipeline_minutes: float = setting(
         "WILLOW_PIPELINE_MINUTES",
@@ -435,7 +436,7 @@ class Configuration:
         "WILLOW_KEEP_UNARCHIVED",
         kinds.switch(),
         "off",
-        "Whether days of the journal stay until the pipeline has archived and compared them.",
+        "Whether days of the journal are kept until the pipeline has archived and verified them.",
     )
 
 
@@ -458,7 +459,7 @@ def load_configuration(environ: Mapping[str, str], *, supplied_later: Collection
             values[name] = declared.read(raw)
         elif declared.required and declared.variable not in supplied_later:
             raise ConfigurationError(
-                f"{declared.variable} is not set; start with ./willow up, test or manage, which supply it, "
+                f"{declared.variable} is not set. Start Willow with ./willow up, test or manage, which set it, "
                 f"or set it to {declared.kind.allowed}."
             )
         else:
@@ -473,7 +474,7 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
     for variable in sorted(environ):
         if variable.startswith(PREFIX) and variable not in known:
             closest = difflib.get_close_matches(variable, known, n=1, cutoff=0)[0]
-            raise ConfigurationError(f"{variable} is not a setting of Willow; the closest one is {closest}.")
+            raise ConfigurationError(f"{variable} is not a setting of Willow; did you mean {closest}?")
 
 
 def _with_derived_names(values: dict[str, Any]) -> dict[str, Any]:

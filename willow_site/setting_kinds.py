@@ -99,13 +99,13 @@ def host_names() -> Kind[tuple[str, ...]]:
             raise ValueError
         return names
 
-    return Kind(parse, "a comma separated list of host names without ports, such as broker.example.org,localhost")
+    return Kind(parse, "a comma-separated list of host names without ports, such as broker.example.org,localhost")
 
 
 def networks() -> Kind[tuple[Network, ...]]:
     return Kind(
         lambda raw: tuple(ipaddress.ip_network(part) for part in _comma_list(raw)),
-        "a comma separated list of IP addresses and networks, such as 10.0.0.0/8,192.168.1.7",
+        "a comma-separated list of IP addresses and networks, such as 10.0.0.0/8,192.168.1.7",
     )
 
 

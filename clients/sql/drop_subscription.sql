@@ -1,4 +1,5 @@
--- drop_subscription: a client no longer reads; its next subscription to these queues is a first one again.
+-- drop_subscription: a client no longer reads. Of these queues its position is forgotten, so its next subscription to
+-- them is a first one again.
 -- Runs on: subscription_label_once_per_client; clients_position's primary key.
 WITH dropped AS (
     DELETE FROM clients_subscription

@@ -1,20 +1,25 @@
-"""What each command of a client does. A new command: its frame in delivery/protocol/frames.py, its handler here."""
+"""What each command of a client does: it checks the client's rights, finds the queues and asks the engine.
+
+A new command has its frame in delivery/protocol/frames.py and its handler here.
+"""
 
 import logging
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from delivery.commands.cancel import cancel
 from delivery.commands.define import create
 from delivery.commands.post import post
 from delivery.commands.read import fetch, pop
 from delivery.commands.register import register
-from delivery.commands.services import check_config, need_broker, ping, pong, ready, work_reply, work_request
+from delivery.commands.release import release
+from delivery.commands.services import ServiceCommands, ping, pong, work_error, work_reply, work_request
 from delivery.commands.settle import fail, finish, keepalive
 from delivery.commands.subscribe import subscribe, unsubscribe
 from delivery.protocol.errors import Code, FrameError, WillowError
 from delivery.protocol.frames import (
+    Cancel,
     CheckConfig,
     ClientPong,
     Command,
@@ -29,67 +34,82 @@ from delivery.protocol.frames import (
     Post,
     Ready,
     Register,
+    Release,
     Subscribe,
     Unsubscribe,
+    WorkError,
     WorkReply,
     WorkRequest,
 )
-from delivery.serving.worker import UNKNOWN_COMMAND
+from delivery.serving.worker import UNKNOWN_COMMAND, worker_of
+from delivery.serving.workers import Workers
 from delivery.sessions.session import Session
 
 logger = logging.getLogger(__name__)
 
-HANDLERS: dict[type[Command], Callable[[Session, Any], None]] = {
-    Post: post,
-    Pop: pop,
-    Fetch: fetch,
-    Finish: finish,
-    Fail: fail,
-    Keepalive: keepalive,
-    Create: create,
-    Subscribe: subscribe,
-    Unsubscribe: unsubscribe,
-    Register: register,
-    CheckConfig: check_config,
-    Ready: ready,
-    Ping: ping,
-    WorkRequest: work_request,
-    WorkReply: work_reply,
-    NeedBroker: need_broker,
-    ClientPong: pong,
-}
+Handlers = Mapping[type[Command], Callable[[Session, Any], None]]
 
 
-def handle(session: Session, commands: Iterable[Command | FrameError]) -> None:
-    """Take the commands of a frame in their order. Some wait while `session.held_back` is set."""
-    session.last_heard = time.monotonic()
-    for command in commands:
-        if session.held_back is None or type(command) in session.not_held_back:
-            _take(session, command)
-        else:
-            session.began()
-            session.held_back.append(partial(_take, session, command))
+def handlers(services: ServiceCommands) -> Handlers:
+    return {
+        Post: post,
+        Pop: pop,
+        Fetch: fetch,
+        Finish: finish,
+        Fail: fail,
+        Keepalive: keepalive,
+        Release: release,
+        Cancel: cancel,
+        Create: create,
+        Subscribe: subscribe,
+        Unsubscribe: unsubscribe,
+        Register: register,
+        CheckConfig: services.check_config,
+        Ready: services.ready,
+        Ping: ping,
+        WorkRequest: work_request,
+        WorkReply: work_reply,
+        WorkError: work_error,
+        NeedBroker: services.need_broker,
+        ClientPong: pong,
+    }
 
 
-def _take(session: Session, command: Command | FrameError) -> None:
-    """Do what a command asks for. A bad one is refused, and harms no other."""
-    if isinstance(command, FrameError):
-        _refuse(session, command)
-        return
-    try:
-        HANDLERS[type(command)](session, command)
-    except WillowError as error:
-        session.refuse(getattr(command, "label", None), error)
-    except Exception:
-        label = getattr(command, "label", None)
-        about = {"session": session.session_id, "label": label}
-        logger.exception("A %s command failed", type(command).__struct_config__.tag, extra=about)
-        session.refuse(getattr(command, "label", None), _our_fault())
+class Commands:
+    """Takes the commands of all sessions of a node."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._handlers = handlers(ServiceCommands(workers))
+
+    def handle(self, session: Session, commands: Iterable[Command | FrameError]) -> None:
+        """Take the commands of a frame in their order. Some wait while the session holds them back."""
+        session.heard()
+        for command in commands:
+            if session.held_back.holds(type(command)):
+                session.held_back.add(partial(self._take, session, command))
+            else:
+                self._take(session, command)
+
+    def _take(self, session: Session, command: Command | FrameError) -> None:
+        """Do what a command asks for. A bad one is refused, and harms no other."""
+        if isinstance(command, FrameError):
+            _refuse(session, command)
+            return
+        try:
+            self._handlers[type(command)](session, command)
+        except WillowError as error:
+            session.refuse(getattr(command, "label", None), error)
+        except Exception:
+            label = getattr(command, "label", None)
+            about = {"session": session.session_id, "label": label}
+            logger.exception("A %s command failed", type(command).__struct_config__.tag, extra=about)
+            session.refuse(label, _our_fault())
 
 
 def _refuse(session: Session, error: FrameError) -> None:
-    if session.worker is not None and error.key == "type":
-        session.worker.dismiss(UNKNOWN_COMMAND, error.message)
+    worker = worker_of(session)
+    if worker is not None and error.key == "type":
+        worker.dismiss(UNKNOWN_COMMAND, error.message)
     else:
         session.refuse(error.label, error)
 

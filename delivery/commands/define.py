@@ -1,30 +1,22 @@
 """create: a queue with the settings that the client chose, unless it exists already."""
 
-from typing import TYPE_CHECKING
-
 from clients.models import Permission
-from delivery.protocol.errors import WillowError
+from delivery.commands.unsupported import refuse_unsupported
 from delivery.protocol.frames import Create, QueueInfo
+from delivery.sessions.session import Session
 from queues.definitions import SETTING_NAMES, QueueRecord, tag_set
 
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
 
-
-def create(session: "Session", command: Create) -> None:
+def create(session: Session, command: Create) -> None:
+    refuse_unsupported(command)
     session.require(Permission.CREATE, command.queue)
     chosen = {name: getattr(command, name) for name in SETTING_NAMES}
-    session.began()
+    reply = session.reply_to(command.label)
 
     def created(queue: QueueRecord, is_new: bool) -> None:
-        session.ended()
-        session.send(_queue_info(command.label, queue, is_new))
+        reply.send(_queue_info(command.label, queue, is_new))
 
-    def failed(error: WillowError) -> None:
-        session.ended()
-        session.refuse(command.label, error)
-
-    session.node.directory.create(command.queue, tag_set(command.tags), chosen, created, failed)
+    session.node.directory.create(command.queue, tag_set(command.tags), chosen, created, reply.refuse)
 
 
 def _queue_info(label: int | None, queue: QueueRecord, created: bool) -> QueueInfo:

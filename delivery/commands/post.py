@@ -1,49 +1,47 @@
 """post: find the queues, then hand the message to the engine. Notices follow as the message moves."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from clients.models import Permission
 from delivery.commands.settle import SETTLING
+from delivery.commands.unsupported import refuse_unsupported
 from delivery.moves.posting import PostRequest
 from delivery.moves.service_names import stream_is_no_service
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import Post
+from delivery.sessions.session import Session
 from queues.definitions import QueueRecord, tag_set
 
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
 
-
-def post(session: "Session", command: Post) -> None:
+def post(session: Session, command: Post) -> None:
+    refuse_unsupported(command)
     for name in command.queues:
         session.require(Permission.POST, name)
     submit_post(session, command, tag_set(command.tags) if command.tags else ())
 
 
 def submit_post(
-    session: "Session",
+    session: Session,
     command: Post,
     tags: tuple[str, ...],
     *,
     awaits_reply: bool = False,
     work_timeout: float | None = None,
 ) -> None:
-    session.began()
     session.posts.began(command)
     directory = session.node.directory
-    # The directory keeps the order of posts that wait for one name. What waits for several names would be overtaken.
+    # The directory keeps the order of posts that wait for one name. A post that waits for several could be overtaken.
     holds_back = len(command.queues) > 1 and not all(directory.known(name, tags) for name in command.queues)
 
     def failed(error: WillowError) -> None:
         session.posts.ended(command, error)
         if holds_back:
-            session.go_on()
+            session.held_back.stop()
 
     def found(queues: Sequence[QueueRecord]) -> None:
         submit(queues)
         if holds_back:
-            session.go_on()
+            session.held_back.stop()
 
     def submit(queues: Sequence[QueueRecord]) -> None:
         if awaits_reply and queues[0].is_stream:
@@ -51,7 +49,9 @@ def submit_post(
         else:
             request = PostRequest(session.posts, command, queues, awaits_reply=awaits_reply, work_timeout=work_timeout)
             session.node.engine.post(request)
+            if awaits_reply and command.ttl is not None:
+                session.node.engine.expiries.expect(queues[0].id, command.ttl)
 
     if holds_back:
-        session.hold_back(but=SETTLING)
+        session.held_back.start(exempt=SETTLING)
     directory.find_each(command.queues, tags, found, failed)

@@ -1,21 +1,19 @@
 """fetch and pop: one answer each, at once or when a message comes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
 from clients.models import Permission
+from delivery.engine.demands import Demand
 from delivery.engine.queues import default_match
-from delivery.engine.waiters import Demand
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Fetch, Pop
+from delivery.sessions.session import Session
 from queues.definitions import QueueRecord, tag_set
 
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
 
-
-def fetch(session: "Session", command: Fetch) -> None:
+def fetch(session: Session, command: Fetch) -> None:
     _read(
         session,
         command,
@@ -25,11 +23,11 @@ def fetch(session: "Session", command: Fetch) -> None:
     )
 
 
-def pop(session: "Session", command: Pop) -> None:
+def pop(session: Session, command: Pop) -> None:
     _read(session, command, command.timeout or 0.0, pops=True)
 
 
-def _read(session: "Session", command: Fetch | Pop, wait_seconds: float, **how: Any) -> None:
+def _read(session: Session, command: Fetch | Pop, wait_seconds: float, **how: Any) -> None:
     session.require(Permission.FETCH, command.queue)
     tags = tag_set(command.tags)
     match = command.match or default_match(tags)
@@ -42,15 +40,17 @@ def _read(session: "Session", command: Fetch | Pop, wait_seconds: float, **how: 
         if queues and not work_queues:
             session.refuse(command.label, stream_is_subscribed_to(command.queue))
             return
-        if len(session.demands) >= settings.WILLOW.connection_commands:
-            session.refuse(command.label, _too_many_wait(len(session.demands)))
+        if len(session.reads) >= settings.WILLOW.connection_commands:
+            session.refuse(command.label, _too_many_wait(len(session.reads)))
             return
         places = command.count or 1
-        turns = session.turns[command.queue, tags] if match == "any" else None
-        demand = Demand(session.reader, command.label, work_queues, places=places, turns=turns, **how)
-        session.demands.add(demand)
-        session.node.engine.take(demand, wait_seconds)
-        if wait_seconds > 0 and match != "exact" and demand in session.demands:  # it was not refused
+        rotation = session.reads.rotation(command.queue, tags) if match == "any" else None
+        counts = command.count is not None
+        demand = Demand(
+            session.reads, command.label, work_queues, places=places, counts=counts, rotation=rotation, **how
+        )
+        waits = session.reads.begin(demand, wait_seconds)
+        if waits and wait_seconds > 0 and match != "exact":
             waiters = session.node.engine.waiters
             watch = directory.watch(command.queue, tags, match, lambda queue: waiters.add_queue(demand, queue))
             demand.when_ended = lambda: directory.unwatch(watch)

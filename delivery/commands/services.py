@@ -1,14 +1,15 @@
-"""Request and reply: what workers, frontends and those in search of a broker say."""
+"""Request and reply: the commands of workers, of frontends, and of clients that look for a broker."""
 
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from clients.models import Permission
 from delivery.commands.post import submit_post
 from delivery.engine.assignment import Candidate, JoinRequest
-from delivery.moves.endings import FinishRequest
+from delivery.moves.endings import FailRequest, FinishRequest
 from delivery.moves.service_names import queue_of, request_numbers, stream_is_no_service
+from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import (
     CheckConfig,
@@ -20,85 +21,76 @@ from delivery.protocol.frames import (
     Post,
     Ready,
     ReadyOk,
+    WorkError,
     WorkReply,
     WorkRequest,
 )
-from delivery.serving.worker import Worker, has_good_clock
-from delivery.serving.workers import begin_work
+from delivery.serving.worker import Worker, become_worker, has_good_clock, worker_of
+from delivery.serving.workers import Workers
+from delivery.sessions.session import Session
+from delivery.sessions.under_way import Reply
 from queues.definitions import QueueRecord
 
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
 
+class ServiceCommands:
+    """Those that need to know the workers of the node."""
 
-def check_config(session: "Session", command: CheckConfig) -> None:
-    for service in command.services:
-        session.require(Permission.SERVE, service)
-        queue_of(service, field="services")  # refuses a name that is too long
-    worker = begin_work(session, command)
-    session.node.workers.negotiate(worker, command.config_version)
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
 
+    def check_config(self, session: Session, command: CheckConfig) -> None:
+        for service in command.services:
+            session.require(Permission.SERVE, service)
+            queue_of(service, field="services")  # refuses a name that is too long
+        self._workers.negotiate(session, command)
 
-def ready(session: "Session", command: Ready) -> None:
-    for service in command.services:
-        session.require(Permission.SERVE, service)
-    if session.worker is None:
-        session.worker = Worker(session)
-    worker = session.worker
-    worker.then(lambda: _join_line(worker, command))
+    def ready(self, session: Session, command: Ready) -> None:
+        for service in command.services:
+            session.require(Permission.SERVE, service)
+        worker = become_worker(session)
+        worker.then(lambda: self._join_line(worker, command))
 
+    def _join_line(self, worker: Worker, command: Ready) -> None:
+        session = worker.session
+        if worker.dismissed or not has_good_clock(session, command.time):
+            return
+        if session.node.draining:
+            self._workers.name_broker(session)
+        elif not set(command.services) <= set(worker.services):
+            worker.refuse()
+        elif worker.accepts(command.config_version):
+            _find_and_join(worker, command)
 
-def _join_line(worker: Worker, command: Ready) -> None:
-    session = worker.session
-    if worker.dismissed or not has_good_clock(session, command.time):
-        return
-    if session.node.draining:
-        session.node.workers.name_broker(session)
-        return
-    if not set(command.services) <= set(worker.services):
-        worker.refuse()
-    elif worker.accepts(command.config_version):
-        _find_and_join(worker, command)
+    def need_broker(self, session: Session, command: NeedBroker) -> None:
+        self._workers.name_broker(session)
 
 
 def _find_and_join(worker: Worker, command: Ready) -> None:
-    """Find the queues of the services, then take a place in the line."""
-    session = worker.session
+    """Find the queues of the services, then join the line."""
     services = sorted(set(command.services))
-    session.began()
-
-    def refused(error: WillowError) -> None:
-        session.ended()
-        session.refuse(None, error)
+    reply = worker.session.reply_to(None)
 
     def found(queues: Sequence[QueueRecord]) -> None:
         if streams := [queue.name for queue in queues if queue.is_stream]:
-            refused(stream_is_no_service(streams[0], field="services"))
+            reply.refuse(stream_is_no_service(streams[0], field="services"))
         else:
-            _take_place(worker, command, services, queues, refused)
+            _join(worker, command, services, queues, reply)
 
-    session.node.directory.find_each([queue_of(service) for service in services], (), found, refused)
+    worker.session.node.directory.find_each([queue_of(service) for service in services], (), found, reply.refuse)
 
 
-def _take_place(
-    worker: Worker,
-    command: Ready,
-    services: Sequence[str],
-    queues: Sequence[QueueRecord],
-    refused: Callable[[WillowError], None],
-) -> None:
+def _join(worker: Worker, command: Ready, services: Sequence[str], queues: Sequence[QueueRecord], reply: Reply) -> None:
     session = worker.session
     queue_ids = [queue.id for queue in queues]
 
     def answer(error: WillowError | None) -> None:
         if error is not None:
-            refused(error)
-            return
-        session.ended()
-        if worker.dismissed:
-            return
-        worker.joined(command.heartbeat_interval, queue_ids)
-        session.send(ReadyOk(time.time(), worker.config_version))
+            reply.refuse(error)
+        elif worker.dismissed:
+            reply.end()
+        else:
+            worker.joined(command.heartbeat_interval, queue_ids)
+            reply.send(ReadyOk(time.time(), worker.config_version))
 
     candidate = Candidate(
         session_id=session.session_id,
@@ -113,10 +105,10 @@ def _take_place(
     session.node.engine.turns.submit(JoinRequest(candidate, lambda: session.closed or worker.dismissed, answer))
 
 
-def ping(session: "Session", command: Ping) -> None:
+def ping(session: Session, command: Ping) -> None:
     if not has_good_clock(session, command.time):
         return
-    worker = session.worker
+    worker = worker_of(session)
     if worker is None:
         session.send(Pong(time.time(), ""))
         return
@@ -128,9 +120,9 @@ def _pong(worker: Worker, command: Ping) -> None:
     _check_version(worker, command)
 
 
-def pong(session: "Session", command: ClientPong) -> None:
-    """Like a ping, but for the answer: a worker may answer the broker's ping by either."""
-    worker = session.worker
+def pong(session: Session, command: ClientPong) -> None:
+    """Like a ping, but without an answer: a worker may answer the broker's ping by either."""
+    worker = worker_of(session)
     if has_good_clock(session, command.time) and worker is not None:
         worker.then(lambda: _check_version(worker, command))
 
@@ -142,7 +134,7 @@ def _check_version(worker: Worker, command: Ping) -> None:
         worker.session.send(ForceNegotiate())
 
 
-def work_request(session: "Session", command: WorkRequest) -> None:
+def work_request(session: Session, command: WorkRequest) -> None:
     """A request is a post to the service's queue, whose poster is told how it ends by a reply or an error."""
     session.require(Permission.REQUEST, command.service)
     post = Post(
@@ -150,39 +142,46 @@ def work_request(session: "Session", command: WorkRequest) -> None:
         message=command.body,
         label=command.label,
         notify=frozenset(("finish", "drop")),
+        ttl=command.timeout,
     )
     submit_post(session, post, (), awaits_reply=True, work_timeout=command.timeout)
 
 
-def work_reply(session: "Session", command: WorkReply) -> None:
+def work_reply(session: Session, command: WorkReply) -> None:
     """Finish the request. One that this worker does not hold, or that nobody knows, is dropped quietly."""
+    if (claim := _claim_of_request(session, command)) is not None:
+        session.node.engine.end(FinishRequest(**claim, reply=command.body))
+
+
+def work_error(session: Session, command: WorkError) -> None:
+    """Fail the request: for good, or for the next worker. One that this worker does not hold is dropped quietly."""
+    if (claim := _claim_of_request(session, command)) is not None:
+        failure = FailRequest(**claim, reason=Reason.FAILED.value, error=command.error, final=command.final)
+        session.node.engine.end(failure)
+
+
+def _claim_of_request(session: Session, command: WorkReply | WorkError) -> dict[str, Any] | None:
+    """Which claim a worker ends; None if its clock is wrong, or the identifier cannot be one of ours."""
     if not has_good_clock(session, command.time):
-        return
+        return None
     numbers = request_numbers(command.work_request_identifier)
     if numbers is None:
-        return
+        return None
     queue_id, sequence, index = numbers
-    session.began()
+    worker, reply = worker_of(session), session.reply_to(None)
 
     def answer(error: WillowError | None) -> None:
-        session.ended()
         if error is not None and error.code == Code.UNAVAILABLE:
-            session.refuse(None, error)
+            reply.refuse(error)
         else:
-            session.let_go((queue_id, sequence), index)
+            reply.end()
+            session.claims.let_go((queue_id, sequence), index)
 
-    session.node.engine.end(
-        FinishRequest(
-            queue_id=queue_id,
-            sequence=sequence,
-            index=index,
-            holder=session.session_id,
-            client=session.worker.client_name if session.worker else session.client_name,
-            reply=command.body,
-            answer=answer,
-        )
-    )
-
-
-def need_broker(session: "Session", command: NeedBroker) -> None:
-    session.node.workers.name_broker(session)
+    return {
+        "queue_id": queue_id,
+        "sequence": sequence,
+        "index": index,
+        "holder": session.session_id,
+        "client": worker.client_name if worker else session.client_name,
+        "answer": answer,
+    }

@@ -1,7 +1,7 @@
-"""finish, fail and keepalive: what a client says about the messages that it holds."""
+"""finish, fail and keepalive: commands about the messages that a client holds."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clients.models import Permission
 from delivery.engine.engine import KeepaliveAllRequest
@@ -9,35 +9,52 @@ from delivery.moves.endings import Ending, FailRequest, FinishRequest, Keepalive
 from delivery.moves.service_names import is_service_queue, service_of
 from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import ClientPong, Command, Fail, Finish, Keepalive, Notice, Ping, WorkReply
+from delivery.protocol.frames import (
+    ClaimId,
+    ClientPong,
+    Command,
+    Fail,
+    Finish,
+    Keepalive,
+    Notice,
+    Ping,
+    Release,
+    WorkError,
+    WorkReply,
+)
 from delivery.sessions.positions import AckRecord
+from delivery.sessions.session import Session
+from delivery.sessions.stream_reader import StreamReader
+from queues.integer_ranges import BIGINT_MAX
 
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
-    from delivery.sessions.stream_reader import StreamReader
-
-# What is said of messages that the client holds. It is in time only if it is heard before the socket closes.
-SETTLING: frozenset[type[Command]] = frozenset({Finish, Fail, Keepalive, WorkReply, Ping, ClientPong})
-LARGEST_NUMBER = 2**63 - 1  # what PostgreSQL's bigint holds: no shard, sequence or index is ever larger
+# Commands about messages that the client holds. They are in time only if they run before the socket closes.
+SETTLING: frozenset[type[Command]] = frozenset(
+    {Finish, Fail, Keepalive, Release, WorkReply, WorkError, Ping, ClientPong}
+)
 
 
-def finish(session: "Session", command: Finish) -> None:
-    reader = _check(session, command)
+def finish(session: Session, command: Finish) -> None:
+    reader = reader_of_claim(session, command)
     synchronous = command.response == "sync"
     answer = _answer(session, command, acknowledges=reader is None)
     if reader is not None:
-        if not reader.acknowledge(command.sequence, command.index, answer, synchronous=synchronous):
+        held = reader.held(command.sequence, command.index, command.attempt)
+        if held is not None:
+            reader.acknowledge(held, answer, synchronous=synchronous)
+        else:
             answer(not_claimed(command.shard, command.sequence))
         return
     _submit(session, FinishRequest(**_claim(session, command, answer), synchronous=synchronous, reply=command.reply))
 
 
-def fail(session: "Session", command: Fail) -> None:
-    reader = _check(session, command)
+def fail(session: Session, command: Fail) -> None:
+    reader = reader_of_claim(session, command)
     answer = _answer(session, command, acknowledges=False)
     if reader is not None:
-        outstanding = reader.fail(command.sequence, command.index, command.delay)
-        answer(None if outstanding else not_claimed(command.shard, command.sequence))
+        held = reader.held(command.sequence, command.index, command.attempt)
+        if held is not None:
+            reader.fail(held, command.delay)
+        answer(None if held else not_claimed(command.shard, command.sequence))
         return
     _submit(
         session,
@@ -51,100 +68,108 @@ def fail(session: "Session", command: Fail) -> None:
     )
 
 
-def keepalive(session: "Session", command: Keepalive) -> None:
+def keepalive(session: Session, command: Keepalive) -> None:
     if command.queue is None or command.shard is None or command.sequence is None:
         _keep_all_alive(session, command)
         return
-    reader = _check(session, command)
+    reader = reader_of_claim(session, command)
     answer = _keepalive_answer(session, command)
     if reader is not None:
-        outstanding = reader.keep_alive(command.sequence, command.index)
-        answer(None if outstanding else not_claimed(command.shard, command.sequence))
+        held = reader.held(command.sequence, command.index, command.attempt)
+        if held is not None:
+            reader.keep_alive(held)
+        answer(None if held else not_claimed(command.shard, command.sequence))
         return
     claim = _claim(session, command, answer)
     del claim["client"]
     _submit(session, KeepaliveRequest(**claim))
 
 
-def _keep_all_alive(session: "Session", command: Keepalive) -> None:
-    session.began()
+def _keep_all_alive(session: Session, command: Keepalive) -> None:
+    answer = _keepalive_answer(session, command)
 
-    def answer(error: WillowError | None) -> None:
+    def answered(error: WillowError | None) -> None:
         if error is None:
             session.restart_claims()
-        _keepalive_answer(session, command)(error)
+        answer(error)
 
-    session.node.engine.end(KeepaliveAllRequest(session.session_id, answer))
+    session.node.engine.end(KeepaliveAllRequest(session.session_id, answered))
 
 
-def _check(session: "Session", command: Finish | Fail | Keepalive) -> "StreamReader | None":
-    """Refuse at once what cannot be anybody's claim. Returns the stream's reader, if the message is one of a stream."""
+def reader_of_claim(session: Session, command: Finish | Fail | Keepalive | ClaimId) -> StreamReader | None:
+    """Refuse at once what cannot be a claim. Returns the reader of the stream, if the message is in one."""
     name, shard, sequence = command.queue or "", command.shard or 0, command.sequence or 0
     _require(session, name)
     queue = session.node.directory.by_id(shard)
-    impossible = max(shard, sequence, command.index or 0) > LARGEST_NUMBER
+    impossible = max(shard, sequence, command.index or 0) > BIGINT_MAX
     if impossible or (queue is not None and queue.name != name):
         key = message_key(shard, sequence)
         raise WillowError(Code.NO_OBJECT, key, f"There is no message {key} in the queue {name}.")
-    session.began()
-    return session.streams.get(shard)
+    return session.subscriptions.stream(shard)
 
 
-def _require(session: "Session", queue_name: str) -> None:
+def _require(session: Session, queue_name: str) -> None:
     """Whoever may serve may also fail the requests that it was given, and keep them alive."""
     serves = is_service_queue(queue_name) and session.principal.may(Permission.SERVE.value, service_of(queue_name))
     if not serves:
         session.require(Permission.FETCH, queue_name)
 
 
-def _submit(session: "Session", request: Ending) -> None:
+def _submit(session: Session, request: Ending) -> None:
     """Commands about one message keep their order, though the engine takes finishes before failures."""
-    session.about_claims.run((request.queue_id, request.sequence), lambda: session.node.engine.end(request))
+    session.claims.commands.run((request.queue_id, request.sequence), lambda: session.node.engine.end(request))
 
 
-def _claim(session: "Session", command: Any, answer: Callable[[WillowError | None], None]) -> dict[str, Any]:
+def _claim(session: Session, command: Any, answer: Callable[[WillowError | None], None]) -> dict[str, Any]:
     def answered(error: WillowError | None) -> None:
         answer(error)
-        session.about_claims.is_over((command.shard, command.sequence))
+        session.claims.commands.is_over((command.shard, command.sequence))
 
     return {
         "queue_id": command.shard,
         "sequence": command.sequence,
         "index": command.index,
+        "attempt": command.attempt,
         "holder": session.session_id,
         "client": session.client_name,
         "answer": answered,
     }
 
 
-def _answer(session: "Session", command: Finish | Fail, *, acknowledges: bool) -> Callable[[WillowError | None], None]:
+def _answer(session: Session, command: Finish | Fail, *, acknowledges: bool) -> Callable[[WillowError | None], None]:
+    reply = session.reply_to(command.label)
+
     def answer(error: WillowError | None) -> None:
-        session.ended()
         if error is not None and error.code == Code.UNAVAILABLE:
-            session.refuse(command.label, error)
+            reply.refuse(error)
             return
-        # Refused or not, the claim has ended, if it was this session's at all.
-        index = session.let_go((command.shard, command.sequence), command.index)
+        # Refused or not, the claim has ended, if it was this session's at all. A later attempt's has not.
+        attempt = None if error is None else command.attempt
+        index = session.claims.let_go((command.shard, command.sequence), command.index, attempt)
         if error is not None:
-            session.refuse(command.label, error)
+            reply.refuse(error)
             return
         if acknowledges and session.registered is not None and index is not None:
             session.node.streams.submit(AckRecord(session.registered.id, command.shard, index))
         if command.response is not None:
-            session.send(Notice(command.label, command.response, command.shard, command.sequence, index))
+            reply.send(Notice(command.label, command.response, command.shard, command.sequence, index))
+        else:
+            reply.end()
 
     return answer
 
 
-def _keepalive_answer(session: "Session", command: Keepalive) -> Callable[[WillowError | None], None]:
+def _keepalive_answer(session: Session, command: Keepalive) -> Callable[[WillowError | None], None]:
+    reply = session.reply_to(command.label)
+
     def answer(error: WillowError | None) -> None:
-        session.ended()
-        claim = session.claims.get((command.shard or 0, command.sequence or 0))
         if error is not None:
-            session.refuse(command.label, error)
-        elif claim is not None:
-            claim.restart()
-        if error is None and command.label is not None:
-            session.send(Notice(command.label, "keepalive", command.shard, command.sequence, command.index))
+            reply.refuse(error)
+            return
+        session.claims.restart((command.shard or 0, command.sequence or 0))
+        if command.label is not None:
+            reply.send(Notice(command.label, "keepalive", command.shard, command.sequence, command.index))
+        else:
+            reply.end()
 
     return answer

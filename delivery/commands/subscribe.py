@@ -1,7 +1,7 @@
-"""subscribe and unsubscribe: messages come by themselves, as long as places are free."""
+"""subscribe and unsubscribe: messages are sent as they come, while the subscription has free places."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
@@ -14,26 +14,28 @@ from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import QueueIdentity, Subscribe, Subscribed, Unsubscribe
 from delivery.sessions.positions import StartPosition, open_position
 from delivery.sessions.registration import save_subscription
-from delivery.sessions.subscriptions import Subscription, Wish, stream_refusal
+from delivery.sessions.session import Session
+from delivery.sessions.subscription import Subscription, Wish
 from delivery.storage.lanes import Job
 from queues.definitions import QueueRecord, tag_set
-
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
 
 Positions = dict[int, StartPosition]  # by queue
 
 
-def subscribe(session: "Session", command: Subscribe) -> None:
+def subscribe(session: Session, command: Subscribe) -> None:
     session.require(Permission.FETCH, command.queue)
-    if command.label in session.subscriptions:
-        reason = f"This connection has a subscription with the label {command.label} already."
-        raise WillowError(Code.OBJECT_ALREADY_EXISTS, str(command.label), reason)
-    if len(session.subscriptions) >= settings.WILLOW.connection_commands:
-        reason = f"This connection has {len(session.subscriptions)} subscriptions already."
-        raise WillowError(Code.OVERLOADED, "connection", reason)
+    wish = _wish(command)
+    alike = session.subscriptions.alike(wish.name, wish.tags, wish.match)
+    session.subscriptions.check_label(wish.label, alike)
+    if alike is not None:
+        _take_over(session, alike, wish)
+    else:
+        _subscribe(session, wish)
+
+
+def _wish(command: Subscribe) -> Wish:
     tags = tag_set(command.tags)
-    wish = Wish(
+    return Wish(
         command.label,
         command.queue,
         tags,
@@ -43,43 +45,49 @@ def subscribe(session: "Session", command: Subscribe) -> None:
         command.sync,
         "new" if command.from_ is None else command.from_,
     )
-    subscription = Subscription(session, wish)
-    session.subscriptions[wish.label] = subscription
+
+
+def _subscribe(session: Session, wish: Wish) -> None:
+    if len(session.subscriptions) >= settings.WILLOW.connection_commands:
+        reason = f"This connection has {len(session.subscriptions)} subscriptions already."
+        raise WillowError(Code.OVERLOADED, "connection", reason)
+    subscription = session.subscriptions.add(wish)
 
     def found(queues: list[QueueRecord]) -> None:
         _write_down(session, wish, queues, opened, failed)
 
     def opened(positions: Positions) -> None:
         if not session.closed:
-            _begin(session, subscription, positions)
+            queues = _tell(session, wish)
+            if not subscription.ended:
+                subscription.start(queues, positions)
         go_on()
 
     def failed(error: WillowError) -> None:
-        if session.subscriptions.get(wish.label) is subscription:
-            del session.subscriptions[wish.label]
+        session.subscriptions.discard(subscription)
         session.refuse(wish.label, error)
         go_on()
 
     def go_on() -> None:
         if holds_back:
-            session.go_on()
+            session.held_back.stop()
 
     holds_back = session.registered is not None  # a post behind it must find the stream's position taken
     if holds_back:
-        session.hold_back(but=SETTLING)
+        session.held_back.start(exempt=SETTLING)
     directory = session.node.directory
-    session.posts.then(wish.name, lambda: directory.resolve(wish.name, tags, wish.match, found, failed))
+    session.posts.then(wish.name, lambda: directory.resolve(wish.name, wish.tags, wish.match, found, failed))
 
 
 def _write_down(
-    session: "Session", wish: Wish, queues: list[QueueRecord], opened: Callable[[Positions], None], failed: Failed
+    session: Session, wish: Wish, queues: list[QueueRecord], opened: Callable[[Positions], None], failed: Failed
 ) -> None:
-    """Of a registered client, before it is told that it is subscribed: that it is, and where it begins with streams.
+    """Store the subscription of a registered client, and where it begins in streams, before the client is told.
 
-    So nothing that is posted after that is missed, whatever happens to this node.
+    So it misses nothing that is posted after that, whatever happens to this node.
     """
     streams = [queue for queue in queues if queue.is_stream]
-    refusal = next(filter(None, (stream_refusal(session, stream) for stream in streams)), None)
+    refusal = next(filter(None, map(session.subscriptions.stream_refusal, streams)), None)
     if refusal is not None:
         failed(refusal)
         return
@@ -93,32 +101,64 @@ def _write_down(
         found = {stream.id: await open_position(connection, client_id, stream.id, wish.start) for stream in streams}
         return {queue_id: position for queue_id, position in found.items() if position is not None}
 
-    session.node.desk.submit(Job(work, opened, failed))
+    def submit(_: object = None) -> None:
+        session.node.desk.submit(Job(work, opened, failed))
+
+    if session.subscriptions.has_ended(streams):  # what the client acknowledged meanwhile is written first
+        session.node.streams.submit(Job(_nothing, submit, submit))
+    else:
+        submit()
 
 
-def _begin(session: "Session", subscription: Subscription, positions: Positions) -> None:
-    wish = subscription.wish
+async def _nothing(connection: AsyncConnection[Any]) -> None: ...
+
+
+def _tell(session: Session, wish: Wish) -> list[QueueRecord]:
+    """Answer the command. Returns the queues that the subscription reads now."""
     queues = session.node.directory.matching(wish.name, wish.tags, wish.match)
     identities = tuple(QueueIdentity(queue.name, queue.tags, queue.id) for queue in queues)
     session.send(Subscribed(wish.label, identities))
-    if not subscription.ended:
-        subscription.start(queues, positions)
+    return queues
 
 
-def unsubscribe(session: "Session", command: Unsubscribe) -> None:
-    subscription = session.subscriptions.pop(command.label, None)
-    if subscription is None:
-        reason = f"This connection has no subscription with the label {command.label}."
-        raise WillowError(Code.NO_OBJECT, str(command.label), reason)
-    subscription.end()
+def _take_over(session: Session, subscription: Subscription, wish: Wish) -> None:
+    """The connection reads this already, since another `subscribe` or `register`: it goes on as this one says."""
+    if session.registered is None:
+        session.subscriptions.take_over(subscription, wish)
+        _tell(session, wish)
+        return
+    reply = session.reply_to(wish.label)
+    session.held_back.start(exempt=SETTLING)
+    client_id, earlier_label = session.registered.id, subscription.wish.label
+
+    async def work(connection: AsyncConnection[Any]) -> None:
+        async with connection.transaction():
+            dropped = {"client": client_id, "label": earlier_label, "queue_id": list[int]()}
+            await connection.execute(client_statement("drop_subscription"), dropped)
+            await save_subscription(connection, client_id, wish)
+
+    def done(_: object) -> None:
+        reply.end()
+        if not session.closed:
+            session.subscriptions.take_over(subscription, wish)
+            _tell(session, wish)
+        session.held_back.stop()
+
+    def failed(error: WillowError) -> None:
+        reply.refuse(error)
+        session.held_back.stop()
+
+    session.node.desk.submit(Job(work, done, failed))
+
+
+def unsubscribe(session: Session, command: Unsubscribe) -> None:
+    subscription = session.subscriptions.end(command.label)
     if session.registered is None:
         return
-    for queue_id in subscription.queues:
-        session.streams.pop(queue_id, None)
     parameters = {
         "client": session.registered.id,
         "label": command.label,
-        "queue_id": list(subscription.queues),
+        "queue_id": list(subscription.queues) if command.forget else [],
     }
 
     async def drop(connection: AsyncConnection[Any]) -> None:

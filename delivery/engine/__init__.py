@@ -1,0 +1,1 @@
+"""Brings messages and those who wait for them together, in batches."""

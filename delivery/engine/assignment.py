@@ -1,8 +1,8 @@
 """The line of workers: who joins it, who leaves it, and which requests go to whom.
 
-All of it runs on the turns lane, like every change of a message's state. Workers on this node are sent their requests
-at once. To workers of other nodes the assignment itself is the message: it is committed with their session as the
-holder, and their node looks for it when a hint or its poll says so.
+All of it runs on the lane *turns*, like finishes and claims. Workers on this node are sent their requests at
+once. Workers of other nodes become the holders of theirs in the database, and their node finds them when a hint or its
+poll says so.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +14,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
+from delivery.moves.claims import assign
 from delivery.moves.endings import Endings, failing_claim
 from delivery.moves.notices import Notices
 from delivery.moves.states import Reason
@@ -137,7 +138,7 @@ class Assignment:
         self._wanted: set[int] = set()  # services that an assignment is submitted for
 
     def runners(self) -> Mapping[type, RunBatch]:
-        """In the order of their turns: first who goes, then who comes, then who gets what."""
+        """In the order in which they run: first who goes, then who comes, then who gets what."""
         return {
             LeaveRequest: self._run_leaves,
             JoinRequest: self._run_joins,
@@ -145,13 +146,16 @@ class Assignment:
             AssignRequest: self._run_assigns,
         }
 
+    def look_soon(self) -> None:
+        self._submit(LookRequest())
+
     def assign_soon(self, queue_id: int) -> None:
         if queue_id not in self._wanted:
             self._wanted.add(queue_id)
             self._submit(AssignRequest(queue_id, self._wanted.discard))
 
     async def _run_joins(self, connection: AsyncConnection[Any], requests: list[JoinRequest]) -> AfterCommit:
-        """A worker that has gone left the line before, in the same turn: it must not come back."""
+        """A worker that has gone left the line before, in the same batch: it must not come back."""
         present = [request for request in requests if not request.has_gone()]
         joining = in_order_of_last_word(request.candidate for request in present)
         queue_ids = {queue_id for candidate in joining for queue_id in candidate.queue_ids}
@@ -168,7 +172,7 @@ class Assignment:
         )
 
     async def _run_leaves(self, connection: AsyncConnection[Any], requests: list[LeaveRequest]) -> AfterCommit:
-        """Told only now what they hold: an assignment may have been under way when they went."""
+        """What they hold is read only now: an assignment may have been under way when they left."""
         claims, lost = [], []
         async with connection.transaction():
             sessions = [request.session_id for request in requests]
@@ -197,15 +201,11 @@ class Assignment:
 
     async def _assign(self, connection: AsyncConnection[Any], queue_id: int) -> None:
         limit = settings.WILLOW.batch_size
-        parameters = {
-            "queue_id": queue_id,
-            "node": self._node_id,
-            "lapse": settings.WILLOW.node_lapse,
-            "limit": limit,
-        }
         async with connection.transaction():
             await _lock_services(connection, [queue_id])
-            rows = await fetch_rows(connection, statement("assign"), parameters)
+            rows = await assign(
+                connection, queue_id, node_id=self._node_id, lapse_seconds=settings.WILLOW.node_lapse, limit=limit
+            )
         self._moves.claimed += len(rows)
         # At once, and not after the batch: the next service of the batch may meet an error of the storage.
         for_each(lambda row: self._notices.tell(row, "assign"), rows)
@@ -217,10 +217,10 @@ class Assignment:
 
 
 def in_order_of_last_word(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Each worker once, as it last said `ready`, and behind all who said it before that."""
+    """Each worker once, as in its last `ready`, and in the order of those."""
     latest: dict[int, Candidate] = {}
     for candidate in candidates:
-        latest.pop(candidate.session_id, None)  # a dictionary keeps the place of a name that it knows
+        latest.pop(candidate.session_id, None)  # a dictionary keeps the position of a key that it knows
         latest[candidate.session_id] = candidate
     return list(latest.values())
 

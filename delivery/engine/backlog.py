@@ -1,8 +1,8 @@
 """How many messages wait to be taken in each queue, as far as this node knows.
 
-It saves those who are about to wait anyway a look at the queue, and lets a post go straight to them. Exact while only
-this node posts to a queue; of what other nodes do it knows by hints, and those may get lost. So it may only ever decide
-what is quicker, and somebody who looks now and then sets it right.
+It saves readers a query of a queue that is empty, and lets a post go straight to a reader that waits. The count is
+exact while only this node posts to a queue. About other nodes it learns by hints, which can be lost. So it may only
+decide which way is faster, and every claim that finds a queue empty corrects it.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-TRUST_SECONDS = 0.05  # how long after somebody really looked a queue is taken to be empty
+TRUST_SECONDS = 0.05  # how long a queue that was found empty counts as empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Stock:
         return self._surprises[queue_id], self._forgotten
 
     def taken(self, queue_id: int, messages: int) -> None:
-        """So many of those that this node stored; what others stored, or what came back, was never counted."""
+        """Messages that this node stored were taken. Those of other nodes, or that came back, were never counted."""
         if queue_id in self._waiting:
             self._waiting[queue_id] -= messages
 
     def ran_dry(self, queue_id: int, look: Look, taken: Iterable[int]) -> None:
         """A look found fewer than it wanted: nothing is left of what was stored before it.
 
-        What was stored meanwhile it may have seen or not: the indexes of what it has taken tell, of those messages
+        It may or may not have seen what was stored while it ran. The indexes of what it took tell, for the messages
         that this node stored.
         """
         if look.surprises != self._surprises_of(queue_id):
@@ -58,7 +58,7 @@ class Stock:
         self._seen_empty[queue_id] = time.monotonic()
 
     def stored(self, queue_id: int, messages: int) -> None:
-        """This node has stored so many that can be taken."""
+        """This node has stored messages that can be taken."""
         self._stored[queue_id] += messages
         if queue_id in self._waiting:
             self._waiting[queue_id] += messages
@@ -70,13 +70,13 @@ class Stock:
         return self._newest.get(queue_id)
 
     def something_came(self, queue_id: int) -> None:
-        """Nobody knows how much, nor with which indexes."""
+        """Messages came, and neither their number nor their indexes are known."""
         self._surprises[queue_id] += 1
         self._waiting.pop(queue_id, None)
         self._newest.pop(queue_id, None)
 
     def forget(self, queue_id: int) -> None:
-        """The queue is gone, or everything about it is to be learned anew."""
+        """The queue is gone, or what is known of it may be wrong."""
         self._forgotten += 1
         for known in (self._waiting, self._newest, self._stored, self._surprises, self._seen_empty):
             known.pop(queue_id, None)
@@ -85,5 +85,5 @@ class Stock:
         return self._waiting.get(queue_id) == 0 and time.monotonic() - self._seen_empty[queue_id] < TRUST_SECONDS
 
     def is_enough_for_all(self, queue_id: int, places: int) -> bool:
-        """Whether so many places take all that waits."""
+        """Whether this number of places takes all messages that wait."""
         return self._waiting.get(queue_id, math.inf) <= places

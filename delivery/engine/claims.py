@@ -1,8 +1,7 @@
 """Handing messages out: claims and pops, by demand, many readers and queues in one statement."""
 
-import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,77 +9,25 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from delivery.engine.backlog import Look, Stock
+from delivery.engine.demands import Demand
+from delivery.engine.floors import LOWEST_RANK, Floors
 from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
+from delivery.moves.claims import Claimed, Popped, QueueDemand, claim, claim_across, pop, pop_across
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.notices import Notices
 from delivery.protocol.fields import Stage
-from delivery.storage.after_commit import AfterCommit, for_each, guarded
-from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
-from delivery.storage.connection import fetch_batch, fetch_rows
+from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.meters import Moves
-from delivery.storage.statements import statement
 
-QUEUES_OWN_TIMEOUT = -1.0
-LOWEST_RANK = -(2**40)  # below every priority's
-HIGHEST_RANK = 1  # above every priority's
-LOOK_FURTHER = 1000  # messages of each queue behind those that others are just taking
-FLOOR_SECONDS = 0.05  # how long a floor is trusted before somebody looks below it again
-
-
-class Floors:
-    """Where the last claim of each queue ended: what lies below was taken, unless it came back since.
-
-    Only a hint, for speed: dead index entries gather below it until vacuum comes. Whatever this node makes ready below
-    a floor removes it; what other nodes make ready there is found when the floor has grown old.
-    """
-
-    def __init__(self) -> None:
-        self._floors: dict[int, tuple[int, int, float]] = {}
-        self._came_in: dict[int, int] = {}  # of queues that are being read: the most urgent rank since that began
-
-    def get(self, queue_id: int) -> tuple[int, int] | None:
-        """Where a claim that begins now may start to look."""
-        self._came_in[queue_id] = HIGHEST_RANK
-        floor = self._floors.get(queue_id)
-        if floor is None:
-            return None
-        rank, index, until = floor
-        if time.monotonic() >= until:
-            del self._floors[queue_id]
-            return None
-        return rank, index
-
-    def raise_to(self, queue_id: int, rank: int, index: int) -> None:
-        """A claim has ended here. It may not have seen what came in meanwhile."""
-        if self._came_in.pop(queue_id, LOWEST_RANK) < rank:
-            self._floors.pop(queue_id, None)
-            return
-        _, _, until = self._floors.get(queue_id, (0, 0, time.monotonic() + FLOOR_SECONDS))
-        self._floors[queue_id] = (rank, index, until)
-
-    def remove(self, queue_id: int) -> None:
-        """The queue is gone, or everything about it is to be learned anew."""
-        self._floors.pop(queue_id, None)
-        self._came_in.pop(queue_id, None)
-
-    def forget(self, queue_id: int) -> None:
-        """Something came back, at whatever place."""
-        self.lower_to(queue_id, LOWEST_RANK)
-
-    def lower_to(self, queue_id: int, rank: int) -> None:
-        """Something came in that may be more urgent than the floor."""
-        if rank < self._came_in.get(queue_id, LOWEST_RANK):
-            self._came_in[queue_id] = rank
-        floor = self._floors.get(queue_id)
-        if floor is not None and rank < floor[0]:
-            del self._floors[queue_id]
+Run = Callable[[Sequence[QueueDemand], Sequence[Demand]], Awaitable[Sequence[Claimed | Popped]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What a statement has taken from queues, and what was known of them before."""
 
-    rows: Sequence[Any]
-    by_attempt: Mapping[Attempt, Sequence[Any]]
+    rows: Sequence[Claimed | Popped]
+    by_attempt: Mapping[Attempt, Sequence[Claimed | Popped]]
     by_queue: Mapping[int, Sequence[Attempt]]
     floors: Mapping[int, tuple[int, int] | None]
     looks: Mapping[int, Look]
@@ -99,7 +46,9 @@ class Taking:
         stock: Stock,
         moves: Moves,
         tell_posters: Callable[[], None],
+        free_ids: FreeIds,
     ) -> None:
+        self._free_ids = free_ids
         self._moves = moves
         self._tell_posters = tell_posters
         self._node_id = node_id
@@ -109,16 +58,17 @@ class Taking:
         self._stock = stock
 
     async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> AfterCommit:
-        taken = await self._take_by_queue(connection, "claim", attempts)
+        taken = await self._take_by_queue(partial(claim, connection, node_id=self._node_id), attempts)
         self._moves.claimed += len(taken.rows)
         return self._after_taking(taken, "assign")
 
     async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> AfterCommit:
-        taken = await self._take_by_queue(connection, "pop", attempts)
+        run = partial(pop, connection, node_id=self._node_id, node_name=self._node_name)
+        taken = await self._take_by_queue(run, attempts)
         self._moves.popped += len(taken.rows)
-        return self._after_taking(taken, "finish")
+        return self._after_taking(taken, "finish", partial(self._free_ids.give, taken.rows))
 
-    async def _take_by_queue(self, connection: AsyncConnection[Any], name: str, attempts: Sequence[Attempt]) -> Taken:
+    async def _take_by_queue(self, run: Run, attempts: Sequence[Attempt]) -> Taken:
         by_queue: dict[int, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
             attempt.begin()
@@ -126,15 +76,16 @@ class Taking:
         floors = {queue_id: self._floors.get(queue_id) for queue_id in by_queue}
         looks = {queue_id: self._stock.look_begins(queue_id) for queue_id in by_queue}
         places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
-        columns = self._demand_columns(by_queue, floors) | self._place_columns(places)
-        rows = sorted(await fetch_batch(connection, statement(name), columns))  # by place, their first column
-        by_attempt: dict[Attempt, list[Any]] = {attempt: [] for attempt in attempts}
+        demands = [_queue_demand(queue_id, queued, floors[queue_id]) for queue_id, queued in by_queue.items()]
+        rows = sorted(await run(demands, [attempt.demand for attempt in places]))  # by place, their first column
+        by_attempt: dict[Attempt, list[Claimed | Popped]] = {attempt: [] for attempt in attempts}
         for row in rows:
             by_attempt[places[row.place - 1]].append(row)
         return Taken(rows, by_attempt, by_queue, floors, looks)
 
-    def _after_taking(self, taken: Taken, stage: Stage) -> AfterCommit:
+    def _after_taking(self, taken: Taken, stage: Stage, *first: Step) -> AfterCommit:
         return AfterCommit(
+            *first,
             self._tell_posters,
             partial(for_each, lambda row: self._notices.tell(row, stage), taken.rows),
             partial(for_each, partial(self._learn, taken), taken.by_queue),
@@ -159,36 +110,11 @@ class Taking:
             guarded(self._floors.forget, queue_id)
         attempt.settle(messages, more_may_wait=below)
 
-    def _was_counted(self, row: Any) -> bool:
+    def _was_counted(self, row: Claimed | Popped) -> bool:
         """Whether a message was added to the stock when it was stored: here, and nobody has had it since."""
-        return bool(row.poster_node == self._node_id and row.attempts == 1)
+        return row.poster_node == self._node_id and row.attempts == 1
 
-    def _demand_columns(
-        self, by_queue: dict[int, list[Attempt]], floors: dict[int, tuple[int, int] | None]
-    ) -> dict[str, Any]:
-        places = [sum(attempt.places for attempt in queued) for queued in by_queue.values()]
-        first_places = [1 + sum(places[:position]) for position in range(len(places))]
-        bounds = [floors[queue_id] or (LOWEST_RANK, 0) for queue_id in by_queue]
-        return {
-            "queue_id": BigintColumn(list(by_queue)),
-            "first_place": BigintColumn(first_places),
-            "places": BigintColumn(places),
-            "floor_rank": BigintColumn([rank for rank, _ in bounds]),
-            "floor_index": BigintColumn([index for _, index in bounds]),
-        }
-
-    def _place_columns(self, places: Sequence[Attempt]) -> dict[str, Any]:
-        demands = [attempt.demand for attempt in places]
-        timeouts = [demand.work_timeout for demand in demands]
-        return {
-            "holder": BigintColumn([demand.reader.session_id for demand in demands]),
-            "client": TextColumn([demand.reader.client_name for demand in demands]),
-            "work_timeout": Float8Column([QUEUES_OWN_TIMEOUT if value is None else value for value in timeouts]),
-            "node": self._node_id,
-            "node_name": self._node_name,
-        }
-
-    def _move_floor(self, queue_id: int, rows: Sequence[Any]) -> None:
+    def _move_floor(self, queue_id: int, rows: Sequence[Claimed | Popped]) -> None:
         if rows:
             last = max(rows, key=lambda row: (-row.priority, row.index))
             self._floors.raise_to(queue_id, -last.priority, last.index)
@@ -204,47 +130,33 @@ class Taking:
             for_each(lambda row: self._stock.taken(row.queue_id, int(self._was_counted(row))), rows)
             if attempt.demand.pops:
                 self._moves.popped += len(rows)
+                guarded(self._free_ids.give, rows)
                 for_each(lambda row: self._notices.tell(row, "finish"), rows)
             else:
                 self._moves.claimed += len(rows)
                 for_each(lambda row: self._notices.tell(row, "assign"), rows)
             guarded(attempt.settle, rows)
 
-    async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Any]:
+    async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Claimed]:
         demand = attempt.demand
-        turn = demand.turns.passed % len(demand.queues) if demand.turns else 0
-        queues = [queue.id for queue in demand.queues[turn:] + demand.queues[:turn]]
-        parameters = {
-            "queue_id": BigintColumn(queues),
-            "places": attempt.places,
-            "looked_at": attempt.places,
-            "in_turns": demand.turns is not None,
-            "holder": demand.reader.session_id,
-            "work_timeout": demand.work_timeout,
-            "pops": demand.pops,
-            "node": self._node_id,
-        }
+        first = demand.rotation.next_queue % len(demand.queues) if demand.rotation else 0
+        queues = [queue.id for queue in demand.queues[first:] + demand.queues[:first]]
+        take = partial(pop_across, node_name=self._node_name) if demand.pops else claim_across
         async with connection.transaction():
-            rows = await fetch_rows(connection, statement("claim_across"), parameters)
-            if len(rows) < attempt.places:  # perhaps because others are just taking what comes first
-                parameters |= {"places": attempt.places - len(rows), "looked_at": attempt.places + LOOK_FURTHER}
-                rows += await fetch_rows(connection, statement("claim_across"), parameters)
-            if rows and demand.pops:
-                await connection.execute(statement("finish"), self._finish_columns(demand.reader, rows))
-        if demand.turns and rows:
+            rows = await take(
+                connection,
+                queues,
+                demand,
+                places=attempt.places,
+                evenly=demand.rotation is not None,
+                node_id=self._node_id,
+            )
+        if demand.rotation and rows:
             last_served = queues.index(rows[-1].queue_id)
-            demand.turns.passed = turn + last_served + 1
+            demand.rotation.next_queue = first + last_served + 1
         return rows
 
-    def _finish_columns(self, reader: Any, rows: Sequence[Any]) -> dict[str, Any]:
-        return {
-            "queue_id": BigintColumn([row.queue_id for row in rows]),
-            "sequence": BigintColumn([row.sequence for row in rows]),
-            "index": BigintColumn([row.index for row in rows]),
-            "holder": BigintColumn([reader.session_id] * len(rows)),
-            "client": TextColumn([reader.client_name] * len(rows)),
-            "reply": TextColumn([None] * len(rows)),
-            "outcome": "popped",
-            "node": self._node_id,
-            "node_name": self._node_name,
-        }
+
+def _queue_demand(queue_id: int, queued: Sequence[Attempt], floor: tuple[int, int] | None) -> QueueDemand:
+    rank, index = floor or (LOWEST_RANK, 0)
+    return QueueDemand(queue_id, sum(attempt.places for attempt in queued), rank, index)

@@ -1,6 +1,7 @@
-"""The engine of one node: every change of a message's state goes through here, in batches.
+"""The engine of one node: what its clients do to messages is done here, in batches, by the moves of delivery/moves/.
 
-posts lane: post          turns lane: finish, fail, keepalive, pop, claim, then the line of workers, in this order
+The lane *posts* stores. The lane *turns* runs finish, fail, keepalive, release, cancel, pop and claim, then the line
+of workers, in this order.
 """
 
 from collections import Counter
@@ -13,19 +14,32 @@ from psycopg import AsyncConnection
 
 from delivery.engine.assignment import Assignment, WorkersHere
 from delivery.engine.backlog import Stock
-from delivery.engine.claims import Floors, Taking
+from delivery.engine.claims import Taking
+from delivery.engine.demands import Demand
+from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
-from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, Demand, PopAttempt, Waiters
+from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
-from delivery.moves.endings import Ending, Endings, FailRequest, FinishRequest, KeepaliveRequest
+from delivery.moves.cancelling import CancelRequest, answer_cancels, cancel
+from delivery.moves.endings import (
+    Ending,
+    Endings,
+    FailRequest,
+    Failures,
+    FinishRequest,
+    KeepaliveRequest,
+    ReleaseRequest,
+)
+from delivery.moves.free_ids import FreeIds
+from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
-from delivery.storage.statements import statement
 from delivery.wakeups.delays import Delays
+from delivery.wakeups.expiries import Expiries
 
 
 class KeepaliveAllRequest:
@@ -55,11 +69,12 @@ class Engine:
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
-        self._arrived = arrived  # messages of a queue may be taken: tell everyone who waits
+        self._arrived = arrived  # called when messages of a queue can be taken: it tells everyone who waits
         self._floors = Floors()
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
         self._desk = desk
+        self._free_ids = FreeIds()
         self.stock = Stock()
         self.moves = Moves()
         taking = Taking(
@@ -70,6 +85,7 @@ class Engine:
             stock=self.stock,
             moves=self.moves,
             tell_posters=lambda: self.posts.tell(),
+            free_ids=self._free_ids,
         )
         endings = Endings(
             node_id=node_id,
@@ -77,6 +93,7 @@ class Engine:
             notices=notices,
             became_ready=self._came_back,
             moves=self.moves,
+            free_ids=self._free_ids,
         )
         self.assignment = Assignment(
             node_id=node_id,
@@ -95,6 +112,8 @@ class Engine:
                 FinishRequest: endings.run_finishes,
                 FailRequest: endings.run_fails,
                 KeepaliveRequest: endings.run_keepalives,
+                ReleaseRequest: endings.run_releases,
+                CancelRequest: self._run_cancels,
                 KeepaliveAllRequest: self._run_keepalive_all,
                 PopAttempt: taking.run_pops,
                 ClaimAttempt: taking.run_claims,
@@ -107,6 +126,12 @@ class Engine:
         self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, stock=self.stock)
         self._most_commands = settings.WILLOW.node_commands
         self.delays = Delays(desk, self.became_ready)
+        self.expiries = Expiries(
+            desk,
+            node_id=node_id,
+            node_name=node_name,
+            announce=lambda buried: endings.announce(Failures([], buried)),
+        )
 
     @property
     def commands_under_way(self) -> int:
@@ -135,11 +160,12 @@ class Engine:
                 del self._posts_under_way[copy.queue.id]
 
     def forget(self, queue_id: int) -> None:
-        """The queue was deleted, or what is known of its messages may not hold."""
+        """The queue was deleted, or what is known of its messages may be wrong."""
+        self._free_ids.forget(queue_id)
         self.stock.forget(queue_id)
         self._floors.remove(queue_id)
 
-    def end(self, request: Ending | KeepaliveAllRequest) -> None:
+    def end(self, request: Ending | KeepaliveAllRequest | CancelRequest) -> None:
         self.turns.submit(request)
 
     def take(self, demand: Demand, wait_seconds: float) -> None:
@@ -154,7 +180,7 @@ class Engine:
         self.waiters.add(demand)
 
     def became_ready(self, queue_id: int, messages: int = 1) -> None:
-        """Messages of a queue may be taken now that could not before, on this node's account."""
+        """This node has made messages of a queue ready that were not."""
         self._floors.forget(queue_id)
         self.stock.something_came(queue_id)
         self._arrived(queue_id, messages)
@@ -176,8 +202,9 @@ class Engine:
         self.moves.dropped += len(admission.dropped)
         self.moves.posted += len(copies)
         return AfterCommit(
+            partial(self._free_ids.give, admission.dropped),
             partial(for_each, lambda row: self._notices.tell(row, "drop"), admission.dropped),
-            # Some of the copies took another's place, or were there already.
+            # Some of the copies replaced another message, or were there already.
             partial(for_each, lambda copy: self.stock.something_came(copy.queue.id), copies),
             partial(self._announce, copies),
             later=[partial(_tell_posters, stored, admission.refused)],
@@ -187,9 +214,9 @@ class Engine:
         copies = [request.copies[0] for request in requests]
         places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
         try:
-            inserted = await insert_copies(connection, copies, self._node_id, places)
+            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
         except BaseException:
-            for copy in copies:  # perhaps it was stored, and nobody heard of it
+            for copy in copies:  # they may be stored although we were not told
                 self.stock.something_came(copy.queue.id)
             self._handover.give_up(places)
             raise
@@ -211,7 +238,7 @@ class Engine:
             guarded(self.stock.newest_is, queue_id, newest)
 
     def _announce(self, stored: list[Copy]) -> None:
-        """Wake whoever waits for what was just stored."""
+        """Wake those who wait for what was just stored."""
         alike = Counter((copy.queue.id, copy.request.command.priority, copy.request.command.delay) for copy in stored)
         arrived: Counter[int] = Counter()
         for (queue_id, priority, delay), messages in alike.items():
@@ -227,8 +254,13 @@ class Engine:
     async def _run_keepalive_all(
         self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]
     ) -> AfterCommit:
-        await connection.execute(statement("restart_leases"), {"holder": [request.holder for request in requests]})
+        await restart_leases(connection, [request.holder for request in requests])
         return AfterCommit(partial(for_each, lambda request: request.answer(None), requests))
+
+    async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> AfterCommit:
+        cancelled = await cancel(connection, requests, node_id=self._node_id, node_name=self._node_name)
+        self.moves.dropped += len(cancelled)
+        return AfterCommit(partial(self._free_ids.give, cancelled), partial(answer_cancels, requests, cancelled))
 
 
 def node_is_overloaded() -> WillowError:

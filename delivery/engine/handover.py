@@ -1,4 +1,4 @@
-"""From a post straight to somebody who waits, where nothing is ahead of the message.
+"""From a post straight to a reader that waits, if nothing is ahead of the message.
 
 A waiting pop gets a message that is never stored. For a waiting fetch or subscription the statement that stores the
 message claims it too (docs/decisions/claimed-as-it-is-stored.md).
@@ -11,13 +11,13 @@ from functools import partial
 from delivery.engine.backlog import Stock
 from delivery.engine.waiters import ClaimAttempt, Waiters
 from delivery.moves.notices import Notices
-from delivery.moves.notify import FINISH, READY, REQUEST, SYNC, WRITE
 from delivery.moves.posting import Copy, PostRequest
 from delivery.storage.after_commit import guarded
+from delivery.storage.vocabulary import FINISH, READY, REQUEST, SYNC, WRITE
 
 
 class HandedOver:
-    """A message as its reader gets it, that no statement had to look for."""
+    """A message as its reader gets it, without a statement that finds it."""
 
     attempts = 1
 
@@ -35,8 +35,8 @@ class HandedOver:
         self.work_timeout = work_timeout
 
 
-class Place:
-    """A place of somebody who waits, kept for a message that is being stored."""
+class ReservedPlace:
+    """A place of a reader that waits, reserved for a message that is being stored."""
 
     __slots__ = ("attempt", "index_before", "session_id", "work_timeout")
 
@@ -67,9 +67,9 @@ class Handover:
         request.poster.post_handed_over(request)
         return True
 
-    def keep_places(self, copies: Sequence[Copy], *, flushed: bool) -> dict[Copy, Place]:
+    def keep_places(self, copies: Sequence[Copy], *, flushed: bool) -> dict[Copy, ReservedPlace]:
         """Places for messages that are about to be stored in queues where nothing is ahead of them."""
-        places: dict[Copy, Place] = {}
+        places: dict[Copy, ReservedPlace] = {}
         by_queue: dict[int, list[Copy]] = defaultdict(list)
         for copy in copies:
             if self._waiters.is_waited_for(copy.queue.id):
@@ -80,11 +80,13 @@ class Handover:
                 continue
             kept = self._waiters.keep_places(queue_id, len(arriving), flushed=flushed)
             attempts = (attempt for attempt in kept for _ in range(attempt.places))
-            places |= {copy: Place(attempt, index_before) for copy, attempt in zip(arriving, attempts, strict=False)}
+            places |= {
+                copy: ReservedPlace(attempt, index_before) for copy, attempt in zip(arriving, attempts, strict=False)
+            }
         return places
 
-    def hand_out(self, places: Mapping[Copy, Place], claimed: Mapping[Copy, float]) -> None:
-        """Give the messages that were claimed to their readers; the other places are for whatever comes."""
+    def hand_out(self, places: Mapping[Copy, ReservedPlace], claimed: Mapping[Copy, float]) -> None:
+        """Give the messages that were claimed to their readers. The other places stay free."""
         taken: dict[ClaimAttempt, list[HandedOver]] = defaultdict(list)
         for copy, place in places.items():
             messages = taken[place.attempt]
@@ -95,7 +97,7 @@ class Handover:
         for attempt, messages in taken.items():
             guarded(partial(attempt.settle, messages, more_may_wait=len(messages) < attempt.places))
 
-    def give_up(self, places: Mapping[Copy, Place]) -> None:
+    def give_up(self, places: Mapping[Copy, ReservedPlace]) -> None:
         self._waiters.places_given_up({place.attempt for place in places.values()})
 
 

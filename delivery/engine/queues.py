@@ -1,4 +1,4 @@
-"""The queues that this node knows, by name and by number, and how unknown ones come to be."""
+"""The queues that this node knows, by name and by number, and how unknown ones are made."""
 
 import logging
 import time
@@ -28,7 +28,7 @@ DEFINE_TRIES = 5
 
 @dataclass(eq=False, slots=True)
 class Watch:
-    """A reader that wants every queue that matches, also those that come to be while it reads."""
+    """A reader that wants every queue that matches, also those that are made while it reads."""
 
     name: str
     tags: frozenset[str]
@@ -39,7 +39,7 @@ class Watch:
 class Directory:
     """`announce` tells the other nodes of a queue that was just made, and calls back when they know it.
 
-    `changed` is told of queues that were deleted, paused or resumed: what was known of their messages may not hold.
+    `changed` is told of queues that were deleted, paused or resumed: what was known of their messages may be wrong.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class Directory:
         return [queue for queue in self._by_name.get(name, {}).values() if matches(queue.tags, wanted, match)]
 
     def resolve(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
-        """Find the queues that match. Where a reader names one queue, that queue comes to be if it is not there."""
-        self._in_turn(name, lambda: self._resolve_now(name, tags, match, found, failed))
+        """Find the queues that match. If a reader names exactly one queue and it does not exist, it is made."""
+        self._in_order(name, lambda: self._resolve_now(name, tags, match, found, failed))
 
     def find_each(
         self,
@@ -86,7 +86,7 @@ class Directory:
         failed: Failed,
         known: Sequence[QueueRecord] = (),
     ) -> None:
-        """The queues of these names with exactly these tags, one after the other; they come to be if need be."""
+        """The queues of these names with exactly these tags, one after the other. Those that do not exist are made."""
         queues = list(known)
         while len(queues) < len(names):
             name = names[len(queues)]
@@ -121,7 +121,7 @@ class Directory:
             else:
                 created(queue, is_new)
 
-        self._in_turn(name, lambda: self._run(name, lambda c: _define(c, name, tags, chosen), work_done, failed))
+        self._in_order(name, lambda: self._run(name, lambda c: _define(c, name, tags, chosen), work_done, failed))
 
     def watch(self, name: str, tags: Iterable[str], match: Match, join: Callable[[QueueRecord], None]) -> Watch:
         watch = Watch(name, frozenset(tags), match, join)
@@ -145,7 +145,7 @@ class Directory:
             return
         queues = self.matching(name, tags, match)
         if queues or (self._by_name[name] and match != "exact"):
-            found(queues)  # possibly none yet: queues that match may come to be while the reader waits
+            found(queues)  # possibly none yet: queues that match may be made while the reader waits
         elif not settings.WILLOW.auto_define:
             failed(no_such_queue(name))
         elif match in ("exact", "all"):
@@ -153,7 +153,7 @@ class Directory:
         else:
             found([])
 
-    def _in_turn(self, name: str, action: Callable[[], None]) -> None:
+    def _in_order(self, name: str, action: Callable[[], None]) -> None:
         """Run now, or after what is under way about this name: commands about one queue keep their order."""
         if name in self._under_way:
             self._under_way[name].append(action)
@@ -177,7 +177,7 @@ class Directory:
         )
 
     def _go_on(self, name: str, waiting: list[Callable[[], None]], answer: Callable[[], None]) -> None:
-        """What was under way about a name is over: give its answer, then what waited for it has its turn."""
+        """What was under way about a name is over: give its answer, then run what waited for it."""
         del self._under_way[name]
         answer()
         for position, action in enumerate(waiting):
@@ -211,7 +211,7 @@ class Directory:
         self._changed(queue_id)
 
     async def forget_deleted(self, connection: AsyncConnection[Any]) -> None:
-        """Operators delete queues; a queue that is made anew has another number."""
+        """Operators delete queues; a queue that is made again has another number."""
         cursor = await connection.execute(statement("deleted"), {"queue_id": list(self._by_id)})
         for (queue_id,) in await cursor.fetchall():
             self.forget(queue_id)
@@ -255,7 +255,7 @@ async def _define(
     """The queue, whether it is new, and the other nodes that must hear of it."""
     parameters = definition_parameters(name, tags, settings_with(name, chosen))
     async with connection.cursor(row_factory=dict_row) as cursor:
-        for _ in range(DEFINE_TRIES):  # somebody else may be making it: then it is there the next time
+        for _ in range(DEFINE_TRIES):  # somebody else may be making it now: then the next try finds it
             await cursor.execute(statement("define"), parameters)
             if (row := await cursor.fetchone()) is not None:
                 return record_of(row), row["created"], await _live_nodes(connection) if row["created"] else []

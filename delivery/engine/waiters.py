@@ -3,107 +3,15 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from delivery.engine.backlog import Stock
+from delivery.engine.demands import Demand
 from delivery.protocol.errors import WillowError
 from delivery.storage.connection import InDoubt
 from queues.definitions import QueueRecord
 
 MOST_PLACES_AT_ONCE = 512  # in one attempt of one reader; what is left over is asked for again
-
-
-class Reader(Protocol):
-    """Whoever asked: it gets messages, or is told that there were none."""
-
-    @property
-    def session_id(self) -> int: ...
-
-    @property
-    def client_name(self) -> str | None: ...
-
-    def take(self, demand: "Demand", messages: Sequence[Any]) -> None: ...
-
-    def went_empty(self, demand: "Demand") -> None: ...
-
-    def demand_failed(self, demand: "Demand", error: WillowError) -> None: ...
-
-
-class Turns:
-    """Of reads with `any`: how many queues' turns have passed, from one read to the next."""
-
-    __slots__ = ("passed",)
-
-    def __init__(self) -> None:
-        self.passed = 0
-
-
-class Demand:
-    """A wish for messages: a fetch, a pop, or a subscription's free places.
-
-    It is known to `Waiters` from its first attempt to its end, so that whatever arrives while an attempt is under way
-    leads to another one. `standing` demands (subscriptions) stay after they were served.
-    """
-
-    __slots__ = (
-        "attempting",
-        "ended",
-        "has_waited",
-        "label",
-        "places",
-        "pops",
-        "queues",
-        "reader",
-        "served",
-        "standing",
-        "synchronous",
-        "timer",
-        "turns",
-        "waits",
-        "when_ended",
-        "woken",
-        "work_timeout",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        reader: Reader,
-        label: int | None,
-        queues: Sequence[QueueRecord],
-        *,
-        places: int,
-        pops: bool = False,
-        waits: bool = False,
-        standing: bool = False,
-        turns: Turns | None = None,
-        work_timeout: float | None = None,
-        synchronous: bool = False,
-    ) -> None:
-        self.reader = reader
-        self.label = label
-        self.queues = list(queues)
-        self.places = places
-        self.pops = pops
-        self.waits = waits
-        self.standing = standing
-        self.turns = turns
-        self.work_timeout = work_timeout
-        self.synchronous = synchronous
-        self.attempting = False
-        self.has_waited = False  # an attempt has found nothing
-        self.woken = 0  # messages that came while an attempt was under way
-        self.served = False  # of a large `count`: a part of it was taken already
-        self.ended = False
-        self.timer: asyncio.TimerHandle | None = None
-        self.when_ended: Callable[[], None] | None = None
-
-    def begin_attempt(self) -> None:
-        self.attempting = True
-        self.woken = 0
-
-    def takes_what_is_stored(self, *, flushed: bool) -> bool:
-        """Whether a message may be claimed for it by the statement that stores it."""
-        return not self.pops and len(self.queues) == 1 and (flushed or not self.synchronous)
 
 
 class Attempt:
@@ -120,7 +28,7 @@ class Attempt:
     def begin(self) -> None:
         """Only now: places that came free since the attempt was submitted are filled by it too.
 
-        A reader that has gone meanwhile takes nothing: what a pop takes for nobody would be lost.
+        A reader that has gone meanwhile takes nothing: a message that is popped for nobody would be lost.
         """
         self.places = 0 if self.demand.ended else min(self.demand.places, MOST_PLACES_AT_ONCE)
 
@@ -153,7 +61,7 @@ class AcrossAttempt(Attempt):
 
 
 class Waiters:
-    """`in_doubt` is told of sessions for which something may have been claimed that never came."""
+    """`in_doubt` is told of sessions for which messages may have been claimed that never reached them."""
 
     def __init__(self, submit: Callable[[Attempt], None], stock: Stock, in_doubt: Callable[[int], None]) -> None:
         self._submit = submit
@@ -175,7 +83,7 @@ class Waiters:
             self._give_up(demand)
 
     def add_queue(self, demand: Demand, queue: QueueRecord) -> None:
-        """A queue that came to be later and belongs to a running subscription."""
+        """A queue was made that belongs to a running subscription or a waiting fetch."""
         demand.queues.append(queue)
         self._by_queue[queue.id][demand] = None
         self._wake_demand(demand)
@@ -229,10 +137,10 @@ class Waiters:
         return queue_id in self._by_queue and not self.paused
 
     def keep_places(self, queue_id: int, most: int, *, flushed: bool) -> list["ClaimAttempt"]:
-        """Let the longest-waiting try for messages that are being stored; settle what they get, be it nothing.
+        """Begin attempts of the longest-waiting for messages that are being stored. The caller must settle each.
 
-        Nobody, if there are messages that none of the attempts under way is going to take: those come first. And while
-        there are any, nobody of a session that tries for them: it would get what is being stored before them.
+        None, if messages wait that no attempt under way is going to take: those come first. While any wait, none of a
+        session that is trying for them: it would get the newer messages first.
         """
         line = self._by_queue[queue_id]
         trying = [demand for demand in line if demand.attempting and len(demand.queues) == 1]
@@ -274,7 +182,7 @@ class Waiters:
         self._submit(kind(demand, self))
 
     def attempt_failed(self, demand: Demand, error: WillowError) -> None:
-        """The storage is gone. Who has waited already goes on when it is back; others are told."""
+        """The database is gone. A demand that has waited goes on waiting; others are told."""
         demand.attempting = False
         if isinstance(error, InDoubt):
             self._in_doubt(demand.reader.session_id)
@@ -285,7 +193,7 @@ class Waiters:
             demand.reader.demand_failed(demand, error)
 
     def places_given_up(self, attempts: Iterable[ClaimAttempt]) -> None:
-        """What was to be theirs could not be stored; or it was, and nobody heard of it."""
+        """What was to be theirs could not be stored; or it was, and we were not told."""
         for attempt in attempts:
             self._in_doubt(attempt.demand.reader.session_id)
             attempt.settle((), more_may_wait=True)
@@ -297,7 +205,7 @@ class Waiters:
             more_may_wait |= self._hand_to_reader(demand, messages)
         if demand.ended or demand.places <= 0:
             self._pass_on(demand, demand.woken if messages else demand.woken + demand.places)
-        elif demand.attempting:  # again: the reader has found out that a place is free
+        elif demand.attempting:  # again: its reader has freed a place meanwhile
             return
         elif (demand.woken or more_may_wait) and not self.paused:
             self._attempt(demand)
@@ -319,7 +227,7 @@ class Waiters:
         return unfilled
 
     def _pass_on(self, demand: Demand, messages: int) -> None:
-        """What came while it tried, and what it was to try for if it has gone, is for the next in line."""
+        """It could not take what came while it tried. That is for the next in line."""
         demand.woken = 0
         if messages > 0:
             for queue in demand.queues:

@@ -1,0 +1,1 @@
+"""Where clients come in: the WebSocket, and posts and pops over HTTP."""

@@ -1,4 +1,4 @@
-"""Posts and pops over HTTP: they go to the engine of the node in this process, as those of sockets do.
+"""Posts and pops over HTTP: they go to the engine of this process's node, like those of sockets.
 
 A request runs in a thread of its own, the engine on the node's event loop; the thread waits for the answer.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from delivery.commands.read import stream_is_subscribed_to
+from delivery.engine.demands import Demand, Rotation
 from delivery.engine.queues import default_match
-from delivery.engine.waiters import Demand, Turns
 from delivery.moves.posting import PostRequest
 from delivery.node import life
 from delivery.node.node import Node
@@ -20,8 +20,8 @@ from delivery.protocol.frames import Pop, Post
 from delivery.storage.connection import in_doubt
 from queues.definitions import QueueRecord, tag_set
 
-ANSWER_SECONDS = 30.0  # that a thread waits for the engine, besides what the caller asked to wait
-NO_SESSION = 0  # stands for the session of who has none
+ANSWER_SECONDS = 30.0  # for which a thread waits for the engine, in addition to what the caller asked for
+NO_SESSION = 0  # callers over HTTP have none
 
 Result = TypeVar("Result")
 
@@ -34,7 +34,7 @@ class Stored:
 
 
 def post(command: Post) -> list[Stored]:
-    """Store a message in each of its queues, and say where, when it has reached the disk."""
+    """Store a message in each of its queues. Returns where, when it has reached the disk."""
     return _on_node(lambda node: _post(node, command), ANSWER_SECONDS)
 
 
@@ -57,7 +57,7 @@ def _on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float
 
 
 class HttpPoster:
-    """Its post is stored or it is not; there is nobody to tell what becomes of it later."""
+    """It is told whether its post was stored. There is nobody to tell what becomes of the message later."""
 
     session_id = None
 
@@ -133,8 +133,8 @@ async def _pop(node: Node, command: Pop, client: str | None) -> list[tuple[Any, 
         if queues and not work_queues:
             reader.refuse(stream_is_subscribed_to(command.queue))
             return
-        turns = Turns() if match == "any" else None
-        demand = Demand(reader, None, work_queues, places=command.count or 1, pops=True, turns=turns)
+        rotation = Rotation() if match == "any" else None
+        demand = Demand(reader, None, work_queues, places=command.count or 1, pops=True, rotation=rotation)
         demands.append(demand)
         node.engine.take(demand, command.timeout or 0.0)
 

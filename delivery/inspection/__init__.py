@@ -1,0 +1,1 @@
+"""Looking at messages without changing them: finding, paging, timelines and explanations."""

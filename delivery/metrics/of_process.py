@@ -122,7 +122,7 @@ def _lanes(lanes: Iterable[Lane]) -> Iterator[Metric]:
 def _connections(node: "Node") -> Iterator[Metric]:
     yield _gauge("willow_sockets", "Open WebSockets.", len(node.sessions))
     yield CounterMetricFamily(
-        "willow_sockets_opened", "WebSockets that a client was let in on.", value=node.sessions_opened
+        "willow_sockets_opened", "WebSockets that a client was let in on.", value=node.sessions.opened
     )
     yield _gauge("willow_workers_here", "Workers of services that are ready on this node.", node.workers.count)
     yield _gauge("willow_draining", "Whether the node is about to stop.", node.draining)

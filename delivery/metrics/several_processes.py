@@ -1,8 +1,8 @@
 """The figures of processes that share a port: a scrape reaches any one of them, and it answers for all.
 
-Each writes what it counted to a file in the home every `WILLOW_METRICS_SECONDS`, and whoever is asked reads the files
-of all, its own included: a counter must not go back when the next scrape is answered by somebody who knows an older
-value. For the same reason the figures of the cluster are in a file, which one process at a time makes anew.
+Each writes what it counted to a file in the home every `WILLOW_METRICS_SECONDS`, and the one that is asked reads the
+files of all, its own included: a counter must not go back when the next scrape is answered by a process that knows an
+older value. For the same reason the figures of the cluster are in a file, which one process at a time renews.
 
 The node's name is on every sample of a process, so nothing is added up and nothing can be counted twice.
 """
@@ -11,10 +11,10 @@ import asyncio
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from prometheus_client import generate_latest
@@ -24,6 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from delivery.metrics.families import Families
 from delivery.metrics.of_cluster import read_cluster
 from delivery.metrics.of_process import process_families
+from delivery.node.poll import every
 
 if TYPE_CHECKING:
     from delivery.node.node import Node
@@ -40,12 +41,21 @@ class SeveralProcesses:
         return [*_of_processes(), *await _of_cluster()]
 
 
+class OwnFile:
+    """Runs beside the node: writes the file of this process, and removes it when the node has left."""
+
+    def run(self, node: "Node") -> Coroutine[Any, Any, None]:
+        async def write() -> None:
+            write_own(node)
+
+        return every(settings.WILLOW.metrics_seconds, write)
+
+    def node_has_left(self) -> None:
+        _file(settings.WILLOW.process_number).unlink(missing_ok=True)
+
+
 def write_own(node: "Node") -> None:
     _write(_file(settings.WILLOW.process_number), list(process_families(node)), good_until=time.time())
-
-
-def remove_own() -> None:
-    _file(settings.WILLOW.process_number).unlink(missing_ok=True)
 
 
 def _of_processes() -> Iterator[Metric]:
@@ -88,7 +98,7 @@ def _read(file: Path, patience: float = 0.0) -> str | None:
 
 
 def _write(file: Path, families: list[Metric], *, good_until: float) -> None:
-    """At one stroke: whoever reads it never finds half of it."""
+    """In one step: a reader never finds half of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_suffix(f".{os.getpid()}")
     draft.write_bytes(generate_latest(Families(families)))

@@ -1,0 +1,1 @@
+"""How a message changes its state: the states, the statements that change them, and who is told."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
-from psycopg.rows import namedtuple_row
 
 from delivery.moves.posting import Copy, PostRequest, insert_copies, message_columns, queue_is_gone
+from delivery.moves.removal import DroppedForRoom, drop_oldest
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.statements import statement
@@ -25,7 +25,7 @@ class Admission:
         self, connection: AsyncConnection[Any], requests: list[PostRequest], node_id: int | None, node_name: str
     ) -> None:
         self.refused: dict[PostRequest, WillowError] = {}
-        self.dropped: list[Any] = []
+        self.dropped: list[DroppedForRoom] = []
         self._connection = connection
         self._requests = requests
         self._node_id = node_id
@@ -72,6 +72,7 @@ class Admission:
             text = copy.request.command.dedupe
             if text is not None and (first := by_text.setdefault((copy.queue.id, text), copy)) is not copy:
                 self._followers[copy] = first
+                copy.is_repeat = True
 
     def _collapse_keys(self) -> None:
         """Of several posts of this batch with the same key the last counts, in the place of the first."""
@@ -96,6 +97,7 @@ class Admission:
         for copy in asked:
             if (numbers := seen.get((copy.queue.id, copy.request.command.dedupe))) is not None:
                 copy.sequence, copy.index = numbers
+                copy.is_repeat = True
                 self._repeats.add(copy)
 
     async def _refuse_what_does_not_fit(self) -> None:
@@ -173,15 +175,7 @@ class Admission:
         }
         excess = {queue_id: count for queue_id, count in excess.items() if count > 0}
         if excess:
-            columns = {
-                "queue_id": BigintColumn(list(excess)),
-                "messages": BigintColumn(list(excess.values())),
-                "node": self._node_id,
-                "node_name": self._node_name,
-            }
-            async with self._connection.cursor(row_factory=namedtuple_row, binary=True) as cursor:
-                await cursor.execute(statement("drop_oldest"), columns)
-                self.dropped = await cursor.fetchall()
+            self.dropped = await drop_oldest(self._connection, excess, node_id=self._node_id, node_name=self._node_name)
 
 
 def queue_is_full(queue: QueueRecord) -> WillowError:

@@ -1,37 +1,29 @@
-"""How claims end: finished, failed, timed out. What ran out of attempts is buried in its dead letter queue."""
+"""How claims end: finished, failed, timed out, given back. What ran out of attempts is buried (dead_letters.py)."""
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import AsyncConnection
-from psycopg.rows import dict_row
 
-from delivery.moves.notices import Notices
-from delivery.moves.posting import Copy, PostRequest, insert_copies
-from delivery.moves.states import Reason
+from delivery.moves.dead_letters import Buried, bury
+from delivery.moves.free_ids import FreeIds
+from delivery.moves.leases import keepalive
+from delivery.moves.message_id import held_columns
+from delivery.moves.notices import Notices, why_unanswered
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Post
 from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
-from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
+from delivery.storage.columns import BigintColumn, ByteaColumn, Column, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch, unavailable, without_values
 from delivery.storage.meters import Moves
 from delivery.storage.statements import statement
-from queues.definitions import (
-    QueueRecord,
-    dead_letter_name,
-    default_settings,
-    definition_parameters,
-    record_of,
-)
-from queues.definitions import statement as queue_statement
+from delivery.storage.vocabulary import Outcome, Reason
 
 logger = logging.getLogger(__name__)
 
-NO_BOUND = 2**63 - 1  # the largest bigint
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
 
 
@@ -44,6 +36,7 @@ class Ending:
     index: int | None
     holder: int
     answer: Answer
+    attempt: int | None = None  # None: whichever it is
     synchronous: bool = False
 
     def fail(self, error: WillowError) -> None:
@@ -62,11 +55,17 @@ class FailRequest(Ending):
     client: str | None = None
     error: str | None = None
     delay: float | None = None
+    final: bool = False  # there is no next attempt, however many are left
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class KeepaliveRequest(Ending):
     pass
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ReleaseRequest(Ending):
+    """The holder has not begun with it."""
 
 
 def failing_claim(claim: Any, *, holder: int, client: str | None, reason: Reason) -> FailRequest:
@@ -78,25 +77,96 @@ def failing_claim(claim: Any, *, holder: int, client: str | None, reason: Reason
         holder=holder,
         client=client,
         reason=reason.value,
-        answer=_nobody_waits,
+        answer=nobody_waits,
     )
 
 
-def _nobody_waits(error: WillowError | None) -> None: ...
+def nobody_waits(error: WillowError | None) -> None: ...
 
 
-class NobodyPosts:
-    """The poster of dead letters: it wants no notices."""
+class Finished(NamedTuple):
+    """A claim that `finish` ended. `place`: which of those that were to end, from 1 on."""
 
-    session_id = None
+    place: int
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    poster: int | None
+    poster_node: int | None
+    label: int | None
+    notify: int
 
-    def post_accepted(self, request: PostRequest) -> None: ...
 
-    def post_stored(self, request: PostRequest) -> None: ...
+class FailedClaim(NamedTuple):
+    """What `retry` made of a claim: `exhausted` messages are still where they were, locked, to be buried."""
 
-    def post_handed_over(self, request: PostRequest) -> None: ...
+    place: int
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    poster: int | None
+    poster_node: int | None
+    label: int | None
+    notify: int
+    exhausted: bool
+    delay: float
 
-    def post_failed(self, request: PostRequest, error: WillowError) -> None: ...
+
+class Released(NamedTuple):
+    place: int
+    queue_id: int
+
+
+class HeldElsewhere(NamedTuple):
+    place: int
+
+
+async def finish(
+    connection: AsyncConnection[Any],
+    claims: Sequence[FinishRequest],
+    *,
+    outcome: Outcome,
+    node_id: int | None,
+    node_name: str,
+) -> list[Finished]:
+    common = {"outcome": outcome.value, "node": node_id, "node_name": node_name}
+    if len(claims) == 1:
+        return await fetch_batch(connection, statement("finish_one"), _finish_values(claims[0]) | common, Finished)
+    return await fetch_batch(connection, statement("finish"), finish_columns(claims) | common, Finished)
+
+
+def _finish_values(claim: FinishRequest) -> dict[str, Any]:
+    """For finish_one.sql, what `finish_columns` is for finish.sql."""
+    return {
+        name: getattr(claim, name) for name in ("queue_id", "sequence", "index", "holder", "attempt", "client", "reply")
+    }
+
+
+def finish_columns(claims: Sequence[FinishRequest]) -> dict[str, Column]:
+    return held_columns(claims) | {
+        "client": TextColumn([claim.client for claim in claims]),
+        "reply": ByteaColumn([claim.reply for claim in claims]),
+    }
+
+
+async def retry(
+    connection: AsyncConnection[Any], claims: Sequence[FailRequest], *, node_id: int | None, node_name: str
+) -> list[FailedClaim]:
+    """In the caller's transaction: back to the queue with what has attempts left."""
+    columns = held_columns(claims) | {
+        "client": TextColumn([claim.client for claim in claims]),
+        "reason": TextColumn([claim.reason for claim in claims]),
+        "error": TextColumn([claim.error for claim in claims]),
+        "delay": Float8Column([claim.delay for claim in claims]),
+        "final": BigintColumn([int(claim.final) for claim in claims]),
+        "node": node_id,
+        "node_name": node_name,
+    }
+    return await fetch_batch(connection, statement("retry"), columns, FailedClaim)
+
+
+async def release(connection: AsyncConnection[Any], claims: Sequence[ReleaseRequest]) -> list[Released]:
+    return await fetch_batch(connection, statement("release"), held_columns(claims), Released)
 
 
 class Endings:
@@ -110,31 +180,37 @@ class Endings:
         notices: Notices,
         became_ready: Callable[[int, float], None],
         moves: Moves,
+        free_ids: FreeIds | None = None,
     ) -> None:
         self._moves = moves
+        self._free_ids = free_ids or FreeIds()
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
         self._became_ready = became_ready
 
     async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> AfterCommit:
-        columns = _id_columns(requests) | {
-            "client": TextColumn([request.client for request in requests]),
-            "reply": ByteaColumn([request.reply for request in requests]),
-            "outcome": "finished",
-            "node": self._node_id,
-            "node_name": self._node_name,
-        }
-        rows = await fetch_batch(connection, statement("finish"), columns)
+        rows = await finish(
+            connection, requests, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
+        )
         self._moves.finished += len(rows)
         return AfterCommit(
+            partial(self._free_ids.give, rows),
             partial(for_each, lambda row: self._notices.tell(row, "finish", requests[row.place - 1].reply), rows),
             *await _answers(connection, requests, {row.place for row in rows}),
         )
 
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> AfterCommit:
-        rows = await fetch_batch(connection, statement("keepalive"), _id_columns(requests))
+        rows = await keepalive(connection, requests)
         return AfterCommit(*await _answers(connection, requests, {row.place for row in rows}))
+
+    async def run_releases(self, connection: AsyncConnection[Any], requests: list[ReleaseRequest]) -> AfterCommit:
+        rows = await release(connection, requests)
+        self._moves.released += len(rows)
+        return AfterCommit(
+            partial(for_each, lambda row: self._became_ready(row.queue_id, 0.0), rows),
+            *await _answers(connection, requests, {row.place for row in rows}),
+        )
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> AfterCommit:
         async with connection.transaction():
@@ -146,53 +222,22 @@ class Endings:
 
     async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> "Failures":
         """In the caller's transaction: back to the queue with what has attempts left, and bury the rest."""
-        columns = _id_columns(requests) | {
-            "client": TextColumn([request.client for request in requests]),
-            "reason": TextColumn([request.reason for request in requests]),
-            "error": TextColumn([request.error for request in requests]),
-            "delay": Float8Column([request.delay for request in requests]),
-            "node": self._node_id,
-            "node_name": self._node_name,
-        }
-        rows = await fetch_batch(connection, statement("retry"), columns)
-        buried = await self.bury(connection, [(row, requests[row.place - 1]) for row in rows if row.exhausted])
+        rows = await retry(connection, requests, node_id=self._node_id, node_name=self._node_name)
+        exhausted = [(row, requests[row.place - 1]) for row in rows if row.exhausted]
+        buried = await bury(connection, exhausted, node_id=self._node_id, node_name=self._node_name)
         return Failures(rows, buried)
-
-    async def bury(self, connection: AsyncConnection[Any], dying: Sequence[tuple[Any, Any]]) -> list["Buried"]:
-        """Move messages, locked by the caller's transaction, to their dead letter queues.
-
-        Each comes with what ended it: an object with `client`, `reason` and `error`.
-        """
-        if not dying:
-            return []
-        columns = {
-            "queue_id": BigintColumn([row.queue_id for row, _ in dying]),
-            "sequence": BigintColumn([row.sequence for row, _ in dying]),
-            "index": BigintColumn([row.index for row, _ in dying]),
-            "client": TextColumn([cause.client for _, cause in dying]),
-            "reason": TextColumn([cause.reason for _, cause in dying]),
-            "error": TextColumn([cause.error for _, cause in dying]),
-            "node": self._node_id,
-            "node_name": self._node_name,
-        }
-        rows = await fetch_batch(connection, statement("bury"), columns)
-        origins = {row.queue_id: row for row in rows}
-        graves = {queue_id: await _dead_letter_queue(connection, row) for queue_id, row in origins.items()}
-        buried = [Buried(row, graves[row.queue_id]) for row in rows]
-        await insert_copies(connection, [one.copy for one in buried], self._node_id)
-        await mark_dead(connection, [(one.copy, _death_of(one.row)) for one in buried])
-        return buried
 
     def announce(self, failures: "Failures") -> None:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
         self._moves.retried += sum(not row.exhausted for row in failures.rows)
         self._moves.dead += len(failures.buried)
+        guarded(self._free_ids.give, [one.row for one in failures.buried])
         for row in failures.rows:
             if not row.exhausted:
                 guarded(self._notices.tell, row, "retry")
                 guarded(self._became_ready, row.queue_id, row.delay)
         for one in failures.buried:
-            guarded(self._notices.tell, one.row, "drop")
+            guarded(self._notices.tell, one.row, "drop", why_unanswered(one.row))
             guarded(self._became_ready, one.copy.queue.id, 0.0)
 
 
@@ -205,7 +250,7 @@ async def _answers(connection: AsyncConnection[Any], requests: Sequence[Ending],
 
 async def _refusals(connection: AsyncConnection[Any], missed: Sequence[Ending]) -> dict[Ending, WillowError]:
     try:
-        rows = await fetch_batch(connection, statement("holders"), _id_columns(missed))
+        rows = await fetch_batch(connection, statement("holders"), held_columns(missed), HeldElsewhere)
     except psycopg.Error as error:  # what others ended in the same batch has ended all the same
         logger.warning("Who holds a message could not be found out: %s", without_values(error))
         return dict.fromkeys(missed, unavailable())
@@ -225,76 +270,12 @@ def endings_without_sessions(
     return Endings(node_id=None, node_name=name, notices=notices, became_ready=became_ready, moves=uncounted)
 
 
-class Buried:
-    """A message on its way to the dead letter queue: the row it was and the copy it becomes."""
-
-    def __init__(self, row: Any, grave: QueueRecord) -> None:
-        self.row = row
-        command = Post(queues=(grave.name,), message=row.body, priority=row.priority)
-        self.copy = PostRequest(NobodyPosts(), command, [grave]).copies[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Death:
-    """What a dead letter keeps of its life before."""
-
-    origin_queue_id: int | None
-    origin_index: int | None
-    origin_attempts: int | None
-    reason: str | None
-    error: str | None
-    client: str | None
-
-
-def _death_of(row: Any) -> Death:
-    return Death(row.queue_id, row.index, row.attempts, row.reason, row.error, row.client)
-
-
-async def mark_dead(connection: AsyncConnection[Any], graves: Sequence[tuple[Copy, Death]]) -> None:
-    """Write on dead letters that were just stored where they came from."""
-    copies, deaths = [copy for copy, _ in graves], [death for _, death in graves]
-    columns = {
-        "queue_id": BigintColumn([copy.queue.id for copy in copies]),
-        "sequence": BigintColumn([copy.sequence for copy in copies]),
-        "origin_queue_id": BigintColumn([death.origin_queue_id for death in deaths]),
-        "origin_index": BigintColumn([death.origin_index for death in deaths]),
-        "origin_attempts": BigintColumn([death.origin_attempts for death in deaths]),
-        "reason": TextColumn([death.reason for death in deaths]),
-        "error": TextColumn([death.error for death in deaths]),
-        "client": TextColumn([death.client for death in deaths]),
-    }
-    await connection.execute(statement("mark_dead"), columns)
-
-
 @dataclass(frozen=True, slots=True)
 class Failures:
     """What became of claims that failed."""
 
-    rows: list[Any]
+    rows: list[FailedClaim]
     buried: list[Buried]
-
-
-async def _dead_letter_queue(connection: AsyncConnection[Any], row: Any) -> QueueRecord:
-    """The dead letter queue of a message's queue, made if this is its first dead letter.
-
-    However many queues there are: the bound on those that clients make must not stop a message from dying.
-    """
-    name = dead_letter_name(row.queue_name)
-    parameters = definition_parameters(name, row.queue_tags, default_settings(name)) | {"most_queues": NO_BOUND}
-    async with connection.cursor(row_factory=dict_row, binary=True) as cursor:
-        while True:
-            await cursor.execute(queue_statement("define"), parameters)
-            if (found := await cursor.fetchone()) is not None:
-                return record_of(found)
-
-
-def _id_columns(requests: Sequence[Ending]) -> dict[str, Any]:
-    return {
-        "queue_id": BigintColumn([request.queue_id for request in requests]),
-        "sequence": BigintColumn([request.sequence for request in requests]),
-        "index": BigintColumn([request.index for request in requests]),
-        "holder": BigintColumn([request.holder for request in requests]),
-    }
 
 
 def message_key(queue_id: int, sequence: int) -> str:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from django.core.exceptions import ValidationError
 
-from delivery.protocol.fields import BIGINT_MAX
-from delivery.storage.columns import BigintColumn
+from delivery.storage.columns import BigintColumn, Column
+from queues.integer_ranges import BIGINT_MAX
 
 MOST_DIGITS = 19  # of a bigint
 MOST_IDS = 10_000  # chosen one by one
@@ -42,6 +42,36 @@ def id_columns(ids: Sequence[MessageId]) -> dict[str, Any]:
         "queue_id": BigintColumn([one.queue_id for one in ids]),
         "sequence": BigintColumn([one.sequence for one in ids]),
         "index": BigintColumn([one.index for one in ids]),
+    }
+
+
+class HeldMessage(Protocol):
+    """A message, and who is said to hold it."""
+
+    @property
+    def queue_id(self) -> int: ...
+
+    @property
+    def sequence(self) -> int: ...
+
+    @property
+    def index(self) -> int | None: ...
+
+    @property
+    def holder(self) -> int: ...
+
+    @property
+    def attempt(self) -> int | None:
+        """None: whichever it is."""
+
+
+def held_columns(claims: Sequence[HeldMessage]) -> dict[str, Column]:
+    return {
+        "queue_id": BigintColumn([claim.queue_id for claim in claims]),
+        "sequence": BigintColumn([claim.sequence for claim in claims]),
+        "index": BigintColumn([claim.index for claim in claims]),
+        "holder": BigintColumn([claim.holder for claim in claims]),
+        "attempt": BigintColumn([claim.attempt for claim in claims]),
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from psycopg import AsyncConnection
 
-from delivery.moves.notify import NAMED_SEVERAL, REQUEST, STAGE_NUMBERS, STAGES, label_from_column
+from delivery.moves.notify import label_from_column
 from delivery.moves.service_names import request_identifier, service_of
 from delivery.protocol.errors import Code
 from delivery.protocol.fields import Stage
@@ -19,22 +19,44 @@ from delivery.protocol.frames import Error, Frame, Notice, WorkReplyOut
 from delivery.storage.columns import BigintColumn, ByteaColumn, TextColumn
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
+from delivery.storage.vocabulary import (
+    NAMED_SEVERAL,
+    REQUEST,
+    REQUEST_FAILED,
+    REQUEST_TIMED_OUT,
+    STAGE_NUMBERS,
+    STAGES,
+    Reason,
+)
 
 
 class Listener(Protocol):
     def send(self, frame: Frame) -> None: ...
 
 
-class Move(Protocol):
+class Moved(Protocol):
     """The columns that statements return about a message that moved."""
 
-    queue_id: int
-    sequence: int
-    index: int
-    poster: int | None
-    poster_node: int | None
-    label: int | None
-    notify: int
+    @property
+    def queue_id(self) -> int: ...
+
+    @property
+    def sequence(self) -> int: ...
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def poster(self) -> int | None: ...
+
+    @property
+    def poster_node(self) -> int | None: ...
+
+    @property
+    def label(self) -> int | None: ...
+
+    @property
+    def notify(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +80,38 @@ class Happening:
             return Notice(label, self.stage, self.queue_id, self.sequence, self.index, self.queue_name, self.reply)
         if self.stage == "finish":
             return WorkReplyOut(label, request_identifier(self), self.reply or b"")
-        service = service_of(self.queue_name or "")
+        return self._no_reply(label, service_of(self.queue_name or ""))
+
+    def _no_reply(self, label: int | None, service: str) -> Error:
+        why = (self.reply or b"").decode()
+        if why == REQUEST_TIMED_OUT:
+            return Error(label, Code.UNAVAILABLE, "timeout", f"No worker of {service} answered this request in time.")
+        if why.startswith(REQUEST_FAILED):
+            text = why.removeprefix(REQUEST_FAILED)
+            return Error(label, Code.FAILED, service, text or f"A worker of {service} failed without saying why.")
         return Error(label, Code.UNAVAILABLE, service, f"No worker of {service} could answer this request.")
+
+
+class Unanswered(Protocol):
+    """A message that ended without a client, perhaps a request."""
+
+    @property
+    def notify(self) -> int: ...
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def error(self) -> str | None: ...
+
+
+def why_unanswered(ended: Unanswered) -> bytes | None:
+    """Of a request: what _drop_noticed.sql says in the place of its reply."""
+    if not ended.notify & REQUEST:
+        return None
+    if ended.reason == Reason.EXPIRED:
+        return REQUEST_TIMED_OUT.encode()
+    return None if ended.error is None else f"{REQUEST_FAILED}{ended.error}".encode()
 
 
 class Notices:
@@ -83,24 +135,24 @@ class Notices:
         self._left_elsewhere = left_elsewhere
         self.left_behind: list[Happening] = []  # for posters that left this node since they posted
 
-    def tell(self, move: Move, stage: Stage, reply: bytes | None = None) -> None:
-        if not move.notify & (1 << STAGE_NUMBERS[stage]) or move.poster is None:
+    def tell(self, moved: Moved, stage: Stage, reply: bytes | None = None) -> None:
+        if not moved.notify & (1 << STAGE_NUMBERS[stage]) or moved.poster is None:
             return
-        if move.poster_node != self._node_id:
+        if moved.poster_node != self._node_id:
             self._left_elsewhere()
             return
-        name = self._queue_name(move.queue_id) if move.notify & (NAMED_SEVERAL | REQUEST) else None
+        name = self._queue_name(moved.queue_id) if moved.notify & (NAMED_SEVERAL | REQUEST) else None
         self._hand_out(
             Happening(
-                session_id=move.poster,
+                session_id=moved.poster,
                 stage=stage,
-                label=move.label,
-                queue_id=move.queue_id,
+                label=moved.label,
+                queue_id=moved.queue_id,
                 queue_name=name,
-                sequence=move.sequence,
-                index=move.index,
+                sequence=moved.sequence,
+                index=moved.index,
                 reply=reply,
-                notify=move.notify,
+                notify=moved.notify,
             )
         )
 

@@ -1,15 +1,9 @@
-"""The stages of a post as bits of a message's `notify` column, and as the numbers of pending notices."""
+"""What a poster asked to hear of: stages as a message's `notify` column keeps them, and its label."""
 
 from functools import cache
 
-from delivery.protocol.fields import NotifyStage, Stage
-
-STAGES: tuple[Stage, ...] = ("ready", "write", "sync", "assign", "finish", "retry", "drop")
-STAGE_NUMBERS = {stage: number for number, stage in enumerate(STAGES)}
-
-READY, WRITE, SYNC, ASSIGN, FINISH, RETRY, DROP = (1 << number for number in range(len(STAGES)))
-NAMED_SEVERAL = 1 << 7  # not a stage: the post named several queues, so its notices say which one they are about
-REQUEST = 1 << 8  # not a stage: the message is a request to a service, whose poster awaits a reply
+from delivery.protocol.fields import NotifyStage
+from delivery.storage.vocabulary import STAGE_NUMBERS
 
 U64_SIGN = 1 << 63
 U64_RANGE = 1 << 64

@@ -4,16 +4,19 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
 
-from delivery.moves.notify import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE, label_to_column, notify_mask
+from delivery.moves.free_ids import FreeIds
+from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
 from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
+from delivery.storage.vocabulary import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE
 from queues.definitions import QueueRecord
 
 STAGES_OF_PERSISTENCE = READY | WRITE | SYNC
@@ -34,16 +37,31 @@ class Poster(Protocol):
     def post_failed(self, request: "PostRequest", error: WillowError) -> None: ...
 
 
+class NobodyPosts:
+    """The poster of dead letters and of messages that change queues: it wants no notices."""
+
+    session_id = None
+
+    def post_accepted(self, request: "PostRequest") -> None: ...
+
+    def post_stored(self, request: "PostRequest") -> None: ...
+
+    def post_handed_over(self, request: "PostRequest") -> None: ...
+
+    def post_failed(self, request: "PostRequest", error: WillowError) -> None: ...
+
+
 class Copy:
     """One message of a post: a post to several queues has a copy in each."""
 
-    __slots__ = ("index", "queue", "request", "sequence")
+    __slots__ = ("index", "is_repeat", "queue", "request", "sequence")
 
     def __init__(self, request: "PostRequest", queue: QueueRecord) -> None:
         self.request = request
         self.queue = queue
         self.sequence = 0
         self.index = 0
+        self.is_repeat = False  # not stored: its numbers are those of the message that it repeats
 
 
 class PostRequest:
@@ -104,6 +122,16 @@ Takers = Mapping[Copy, Taker]
 NOBODY: Takers = {}
 
 
+class Stored(NamedTuple):
+    """A row of `post`. `holder`: who has claimed it as it was stored, for `work_timeout` seconds."""
+
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    holder: int | None
+    work_timeout: float | None
+
+
 @dataclass(slots=True)
 class Inserted:
     """What became of copies that were to be stored."""
@@ -113,20 +141,50 @@ class Inserted:
 
 
 async def insert_copies(
-    connection: AsyncConnection[Any], copies: Sequence[Copy], node_id: int | None, takers: Takers = NOBODY
+    connection: AsyncConnection[Any],
+    copies: Sequence[Copy],
+    node_id: int | None,
+    takers: Takers = NOBODY,
+    free_ids: FreeIds | None = None,
 ) -> Inserted:
     """Store copies at the end of their queues and give them their numbers."""
-    rows = await fetch_batch(connection, statement("post"), message_columns(copies, node_id, takers))
-    by_queue: dict[int, list[Any]] = defaultdict(list)
+    sequences = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [None] * len(copies)
+    try:
+        rows = await _insert(connection, copies, sequences, node_id, takers)
+    except UniqueViolation:
+        if free_ids is None:
+            raise
+        for copy in copies:
+            free_ids.forget(copy.queue.id)
+        rows = await _insert(connection, copies, [None] * len(copies), node_id, takers)
+    return _numbered(copies, rows)
+
+
+async def _insert(
+    connection: AsyncConnection[Any],
+    copies: Sequence[Copy],
+    sequences: Sequence[int | None],
+    node_id: int | None,
+    takers: Takers,
+) -> list[Stored]:
+    if len(copies) == 1:
+        values = _message_values(copies[0], sequences[0], node_id, takers.get(copies[0]))
+        return await fetch_batch(connection, statement("post_one"), values, Stored)
+    columns = message_columns(copies, node_id, takers) | {"sequence": BigintColumn(sequences)}
+    return await fetch_batch(connection, statement("post"), columns, Stored)
+
+
+def _numbered(copies: Sequence[Copy], rows: Sequence[Stored]) -> Inserted:
+    by_queue: dict[int, list[Stored]] = defaultdict(list)
     for row in rows:
-        by_queue[row[0]].append(row)
+        by_queue[row.queue_id].append(row)
     for given in by_queue.values():
         given.sort(key=_index, reverse=True)
     inserted = Inserted()
     for copy in copies:
         if given := by_queue[copy.queue.id]:
             _, copy.sequence, copy.index, holder, lease = given.pop()
-            if holder is not None:
+            if holder is not None and lease is not None:
                 inserted.claimed[copy] = lease
         else:
             inserted.missing.append(copy)
@@ -152,6 +210,27 @@ def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers 
         "work_timeout": Float8Column([(takers.get(copy) or copy.request).work_timeout for copy in copies]),
         "holder": BigintColumn([taker and taker.session_id for taker in map(takers.get, copies)]),
         "index_before": BigintColumn([taker and taker.index_before for taker in map(takers.get, copies)]),
+        "node": node_id,
+    }
+
+
+def _message_values(copy: Copy, sequence: int | None, node_id: int | None, taker: Taker | None) -> dict[str, Any]:
+    """For post_one.sql, what `message_columns` is for post.sql."""
+    request, command = copy.request, copy.request.command
+    return {
+        "queue_id": copy.queue.id,
+        "sequence": sequence,
+        "priority": command.priority,
+        "body": command.message,
+        "delay": command.delay,
+        "ttl": command.ttl,
+        "key": command.key,
+        "poster": request.poster.session_id,
+        "label": request.label,
+        "notify": request.notify,
+        "work_timeout": (taker or request).work_timeout,
+        "holder": taker and taker.session_id,
+        "index_before": taker and taker.index_before,
         "node": node_id,
     }
 

@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.fields import BIGINT_MAX
 from queues.definitions import NAME_LENGTH
+from queues.integer_ranges import BIGINT_MAX
 
 QUEUE_PREFIX = "service:"
 LONGEST_NAME = NAME_LENGTH - len(QUEUE_PREFIX)  # characters

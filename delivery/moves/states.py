@@ -1,38 +1,10 @@
-"""The states of a live message and every legal move between them: the one table that the engine follows."""
+"""Every legal move between the states of a live message: the one table that all statements are held to."""
 
 from dataclasses import dataclass
 
-from django.db import models
+from delivery.storage.vocabulary import Outcome, Reason, State
 
-
-class State(models.IntegerChoices):
-    READY = 0, "ready"
-    DELAYED = 1, "delayed"
-    CLAIMED = 2, "claimed"
-    RETAINED = (
-        3,
-        "retained",
-    )  # messages of streams: they wait for no one and stay until retention removes them
-
-
-class Outcome(models.TextChoices):
-    """How a message's life, or one attempt of it, ended: the journal's word for it."""
-
-    FINISHED = "finished", "finished by a client"
-    POPPED = "popped", "handed over by a pop"
-    RETRIED = "retried", "the attempt failed, another follows"
-    DEAD = "dead", "moved to the dead letter queue"
-    DROPPED = "dropped", "removed to make room, by retention or by an operator"
-
-
-class Reason(models.TextChoices):
-    """Why an attempt or a message failed."""
-
-    FAILED = "failed", "its client said so"
-    TIMEOUT = "timeout", "its claim ran out"
-    DISCONNECTED = "disconnected", "its client went away"
-    EXPIRED = "expired", "its time to live ended"
-    OPERATOR = "operator", "an operator said so"
+__all__ = ["MOVES", "Move", "Outcome", "Reason", "State"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +21,19 @@ UNCLAIMED = frozenset({State.READY, State.DELAYED})
 
 MOVES = (
     Move("post", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),  # claimed: for somebody who waits already
+    Move("post_one", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),
     Move("come_due", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
     Move("claim", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
+    Move("claim_from_one", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("claim_across", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("assign", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("pop", starts=frozenset({State.READY})),
     Move("finish", starts=frozenset({State.CLAIMED})),
+    Move("finish_one", starts=frozenset({State.CLAIMED})),
     Move("retry", starts=frozenset({State.CLAIMED}), leads_to=UNCLAIMED),
+    Move("release", starts=frozenset({State.CLAIMED}), leads_to=frozenset({State.READY})),
+    Move("cancel", starts=UNCLAIMED),
     Move("bury", starts=UNCLAIMED | {State.CLAIMED}),
     Move("drop_oldest", starts=UNCLAIMED | {State.RETAINED}),
     Move("retain_streams", starts=frozenset({State.RETAINED})),

@@ -2,42 +2,66 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
 from delivery.moves.admission import Admission
-from delivery.moves.endings import NobodyPosts
 from delivery.moves.message_id import MessageId, id_columns
-from delivery.moves.posting import Copy, PostRequest
+from delivery.moves.posting import Copy, NobodyPosts, PostRequest
 from delivery.protocol.frames import Post
 from delivery.storage.columns import BigintColumn, TextColumn
-from delivery.storage.connection import fetch_rows
+from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
 from queues.definitions import QueueRecord
 
 SOONEST = 0.001  # seconds: what remains of a delay or a time to live is never quite nothing
 
 
+class Unclaimed(NamedTuple):
+    """A message that nobody holds, whole. `place`: which of those that were named, from 1 on."""
+
+    place: int
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    priority: int
+    attempts: int
+    key: str | None
+    body: bytes
+    poster: int | None
+    poster_node: int | None
+    label: int | None
+    notify: int
+    origin_queue_id: int | None
+    origin_index: int | None
+    origin_attempts: int | None
+    dead_reason: str | None
+    last_error: str | None
+    last_client: str | None
+    delay: float | None  # seconds that are left of it; likewise of the time to live
+    ttl: float | None
+
+
 @dataclass(slots=True)
 class Transfer:
     """What became of the messages: `moved` with their new place, `refused` with the reason."""
 
-    moved: list[tuple[Any, Copy]] = field(default_factory=list)
-    refused: list[tuple[Any, str]] = field(default_factory=list)
+    moved: list[tuple[Unclaimed, Copy]] = field(default_factory=list)
+    refused: list[tuple[Unclaimed, str]] = field(default_factory=list)
     left_notices: bool = False  # for posters whose messages had to make room
 
 
 async def lock_unclaimed(
     connection: AsyncConnection[Any], ids: Sequence[MessageId], *, untouched: bool = False
-) -> list[Any]:
+) -> list[Unclaimed]:
     """Of these messages those that nobody holds, whole; others cannot take them until the transaction ends."""
     parameters = id_columns(ids) | {"untouched": untouched}
-    return await fetch_rows(connection, statement("lock_unclaimed"), parameters)
+    return await fetch_batch(connection, statement("lock_unclaimed"), parameters, Unclaimed)
 
 
 async def transfer(
-    connection: AsyncConnection[Any], rows: Sequence[Any], target: QueueRecord, *, by: str, afresh: bool = False
+    connection: AsyncConnection[Any], rows: Sequence[Unclaimed], target: QueueRecord, *, by: str, afresh: bool = False
 ) -> Transfer:
     """Move messages, locked by the caller's transaction, to the end of a queue, as far as that has room for them.
 
@@ -58,7 +82,7 @@ async def transfer(
     return result
 
 
-def _post(row: Any, target: QueueRecord, afresh: bool) -> Post:
+def _post(row: Unclaimed, target: QueueRecord, afresh: bool) -> Post:
     delay, ttl = (None, None) if afresh else (row.delay, row.ttl)
     return Post(
         queues=(target.name,),
@@ -70,16 +94,17 @@ def _post(row: Any, target: QueueRecord, afresh: bool) -> Post:
     )
 
 
-async def _take_out(connection: AsyncConnection[Any], moved: Sequence[tuple[Any, Copy]], by: str) -> None:
+async def _take_out(connection: AsyncConnection[Any], moved: Sequence[tuple[Unclaimed, Copy]], by: str) -> None:
     rows = [row for row, _ in moved]
     columns = id_columns([MessageId(row.queue_id, row.sequence, row.index) for row in rows]) | {
         "error": TextColumn([f"moved to {copy.queue.name}, index {copy.index}" for _, copy in moved]),
+        "node": None,
         "node_name": by,
     }
     await connection.execute(statement("take_out"), columns)
 
 
-async def _keep_posters(connection: AsyncConnection[Any], moved: Sequence[tuple[Any, Copy]]) -> None:
+async def _keep_posters(connection: AsyncConnection[Any], moved: Sequence[tuple[Unclaimed, Copy]]) -> None:
     posted = [(row, copy) for row, copy in moved if row.poster is not None]
     if not posted:
         return

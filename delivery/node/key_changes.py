@@ -1,7 +1,6 @@
 """Keys change while connections are open: what that does to them."""
 
 from collections import defaultdict
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,12 @@ from clients.models import Permission
 from clients.principal import Principal
 from clients.statements import statement as client_statement
 from delivery.protocol.close_codes import NOT_LET_IN
+from delivery.serving.worker import worker_of
+from delivery.sessions.session import Session
 from delivery.storage.connection import fetch_rows
 
 if TYPE_CHECKING:
     from delivery.node.node import Node
-    from delivery.sessions.session import Session
 
 
 async def refresh_principals(node: "Node", connection: AsyncConnection[Any]) -> None:
@@ -34,22 +34,22 @@ async def refresh_principals(node: "Node", connection: AsyncConnection[Any]) -> 
             _refresh(session, valid.get(key_id))
 
 
-def _refresh(session: "Session", current: Principal | None) -> None:
+def _refresh(session: Session, current: Principal | None) -> None:
     if current is None:
-        session.hold_seconds = 0.0  # nobody can come back with this key for what the session holds
+        session.hold_nothing()  # nobody can come back with this key
         session.kick(NOT_LET_IN, "This key was revoked or has expired.")
     elif current.grants != session.principal.grants:
-        session.principal = replace(session.principal, grants=current.grants)
+        session.change_grants(current)
         _end_what_is_no_longer_granted(session)
 
 
-def _end_what_is_no_longer_granted(session: "Session") -> None:
-    """A connection that reads or serves what it may not any more is closed, and with it all that it waits for."""
-    worker = session.worker
+def _end_what_is_no_longer_granted(session: Session) -> None:
+    """Close a connection that reads or serves something that its key no longer grants."""
+    worker = worker_of(session)
     served = set(worker.services) if worker else set()
     read_as_worker = worker.queue_ids if worker else frozenset()
-    read = {session.node.directory.name_of(queue_id) for queue_id in session.reads() - read_as_worker}
-    read |= {subscription.wish.name for subscription in session.subscriptions.values()}
+    read = {session.node.directory.name_of(queue_id) for queue_id in session.queues_read() - read_as_worker}
+    read |= {subscription.wish.name for subscription in session.subscriptions}
     for permission, names in ((Permission.FETCH, read), (Permission.SERVE, served)):
         for name in sorted(names):
             if not session.principal.may(permission.value, name):

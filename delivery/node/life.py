@@ -2,22 +2,43 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from contextlib import suppress
+from typing import Any, Protocol
 
 from django.conf import settings
 from psycopg import AsyncConnection
 
 from clients.statements import statement as client_statement
+from delivery.moves.leases import restart_leases
 from delivery.node.node import Node
 from delivery.protocol.close_codes import NODE_IS_DRAINING
+from delivery.protocol.errors import WillowError
 from delivery.storage.connection import fetch_rows
 from delivery.storage.lanes import desk_lane, on_desk
 from delivery.storage.statements import statement
 from delivery.wakeups.from_outside import listen_here
 
+DRAIN_LOOK_SECONDS = 0.05
+
+
+class Companion(Protocol):
+    """What the application runs beside the node."""
+
+    def run(self, node: Node) -> Coroutine[Any, Any, None]:
+        """From when the node has joined the cluster."""
+
+    def node_has_left(self) -> None: ...
+
+
 _node: Node | None = None
 _loop: asyncio.AbstractEventLoop | None = None  # on which it runs
 _tasks: set[asyncio.Task[None]] = set()
+_companions: list[Companion] = []
+
+
+def accompany(companion: Companion) -> None:
+    """To be called before the node starts."""
+    _companions.append(companion)
 
 
 async def start() -> None:
@@ -32,16 +53,15 @@ async def start() -> None:
     async def join(connection: AsyncConnection[Any]) -> Any:
         parameters = {"name": willow.node_name, "url": willow.advertised_url}
         [me] = await fetch_rows(connection, client_statement("join_node"), parameters)
-        await connection.execute(statement("restart_leases"), {"holder": me.orphans})
+        await restart_leases(connection, me.orphans)
         await connection.execute(statement("empty_line"), {"node": me.id})
         return me.id
 
     _node = Node(await on_desk(desk, join), willow.node_name, desk)
     listen_here(_node.hints, _loop)
-    for task in _node.tasks():
+    for task in (*_node.tasks(), *(companion.run(_node) for companion in _companions)):
         _keep(task)
-    lanes = (_node.engine.posts, _node.engine.turns, _node.streams)
-    await asyncio.gather(*(lane.connected.wait() for lane in lanes))
+    await asyncio.gather(*(lane.connected.wait() for lane in _node.lanes))
 
 
 def _keep(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -54,14 +74,41 @@ async def drain() -> None:
     """Stop in order. The server calls this when it takes no new connections any more, and ends after it."""
     node = current()
     try:
-        await node.drain()
+        await _let_work_end(node)
     finally:
-        # Also when draining took too long: whoever is still connected may go on elsewhere.
+        # Also when draining took too long: clients that are still connected can go on elsewhere.
         node.workers.dismiss(only_idle=False)
         node.leaving = True
         for session in list(node.sessions.values()):
             session.kick(NODE_IS_DRAINING, "This node is stopping.")
-        await node.leave_cluster()
+        await _leave_cluster(node)
+        for companion in _companions:
+            companion.node_has_left()
+
+
+async def _let_work_end(node: Node) -> None:
+    """Hand out nothing more and wait for running work; what clients still hold they can finish elsewhere."""
+    node.draining = True
+    node.engine.waiters.paused = True
+    with suppress(WillowError):  # without the database nobody can be told of another node
+        await on_desk(node.desk, node.workers.leave_for_others)
+    node.workers.dismiss(only_idle=True)
+    while any(session.is_at_work for session in node.sessions.values()):
+        await asyncio.sleep(DRAIN_LOOK_SECONDS)
+        node.workers.dismiss(only_idle=True)
+
+
+async def _leave_cluster(node: Node) -> None:
+    """Claims stay with their clients' ids, and their time starts again."""
+    sessions = list(node.sessions)
+
+    async def leave(connection: AsyncConnection[Any]) -> None:
+        async with connection.transaction():
+            await connection.execute(client_statement("leave_sessions"), {"session": sessions, "node": node.id})
+            await restart_leases(connection, sessions)
+            await connection.execute(client_statement("leave_node"), {"node": node.id})
+
+    await on_desk(node.desk, leave)
 
 
 def current_or_none() -> Node | None:

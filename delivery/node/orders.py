@@ -1,4 +1,4 @@
-"""What operators order for sessions of this node: to close one, or to look again at what it holds."""
+"""What operators order for sessions of this node: to close one, or to check again what it holds."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ async def carry_out_orders(node: "Node", connection: AsyncConnection[Any]) -> No
         if session is None:
             continue
         if order.disconnects:
-            session.hold_seconds = 0.0  # the operator wants what it holds to go on to others
+            session.hold_nothing()  # the operator wants others to get what it holds
             session.kick(CLOSED_BY_OPERATOR, "An operator closed this connection.")
         else:
-            await session.forget_lost_claims(connection)
+            await session.claims.forget_ended(connection)

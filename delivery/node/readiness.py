@@ -1,4 +1,4 @@
-"""Whether this process should be sent clients: asked by load balancers, so it says why in plain words and no more."""
+"""Whether this process should be sent clients. Load balancers ask it, so it says why in a few plain words."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from delivery.storage.connection import connect
 ASK_SECONDS = 5.0  # for all questions together
 REHEARSAL_SECONDS = 3.0
 STATEMENT_TIMEOUT = 2_000  # milliseconds
-GOOD_SECONDS = 1.0  # an answer is given out again for so long: anybody may ask, as often as they like
+GOOD_SECONDS = 1.0  # an answer is given again for this long: anybody may ask, as often as they like
 REAPER_SECONDS = 30.0  # without a sign of the reaper; it writes down every duty at least every five seconds
 
 OK = "ok"
@@ -54,7 +54,7 @@ class Health:
 
     async def _ask(self) -> None:
         if life.current_or_none() is None and (self._starting is None or self._starting.done()):
-            # uvicorn runs no start of ours; whoever asks whether to send clients need not send one to find out.
+            # Under uvicorn nothing else starts the node before the first client comes, and a probe comes before that.
             self._starting = asyncio.get_running_loop().create_task(_start_node())
         try:
             async with asyncio.timeout(ASK_SECONDS):

@@ -7,19 +7,17 @@ disk is no part of it; the node's heartbeat, which is looked at too, is committe
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
 
-from delivery.engine.claims import LOWEST_RANK, QUEUES_OWN_TIMEOUT
 from delivery.engine.engine import Engine
-from delivery.moves.endings import FinishRequest, NobodyPosts, endings_without_sessions
-from delivery.moves.posting import Copy, PostRequest, insert_copies
+from delivery.engine.floors import LOWEST_RANK
+from delivery.moves.claims import QueueDemand, claim
+from delivery.moves.endings import FinishRequest, endings_without_sessions
+from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import Post
-from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
-from delivery.storage.connection import fetch_batch
 from delivery.storage.lanes import Lane, Rehearsal
 from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
@@ -27,6 +25,16 @@ from queues.definitions import QueueRecord, default_settings, definition_paramet
 
 NOBODY = 0  # no session has this number
 NAME = "rehearsal"
+
+
+class Nobody:
+    session_id = NOBODY
+    client_name = None
+
+
+class NobodysWish:
+    reader = Nobody()
+    work_timeout = None
 
 
 async def rehearse(engine: Engine) -> None:
@@ -58,8 +66,8 @@ async def _post(connection: StatementConnection) -> Copy:
 
 
 async def _post_claim_and_finish(connection: StatementConnection) -> None:
-    copy = await _post(connection)
-    [claimed] = await fetch_batch(connection, statement("claim"), _demand(copy.queue))
+    queue_id = (await _post(connection)).queue.id
+    [claimed] = await claim(connection, [QueueDemand(queue_id, 1, LOWEST_RANK, 0)], [NobodysWish()], node_id=NOBODY)
     refused: list[WillowError | None] = []
     finish = FinishRequest(
         queue_id=claimed.queue_id,
@@ -83,18 +91,3 @@ async def _make_queue(connection: StatementConnection) -> QueueRecord:
         row = await cursor.fetchone()
     assert row is not None
     return record_of(row)
-
-
-def _demand(queue: QueueRecord) -> dict[str, Any]:
-    return {
-        "queue_id": BigintColumn([queue.id]),
-        "first_place": BigintColumn([1]),
-        "places": BigintColumn([1]),
-        "floor_rank": BigintColumn([LOWEST_RANK]),
-        "floor_index": BigintColumn([0]),
-        "holder": BigintColumn([NOBODY]),
-        "client": TextColumn([None]),
-        "work_timeout": Float8Column([QUEUES_OWN_TIMEOUT]),
-        "node": None,
-        "node_name": NAME,
-    }

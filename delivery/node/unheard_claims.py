@@ -1,6 +1,6 @@
-"""Claims that may have been made without anybody hearing of it: the connection broke while they were under way.
+"""Claims that may have been made although nobody was told: the connection broke while they were under way.
 
-Their readers got nothing and would hold such messages until the lease is over, so they are looked for and given back.
+Their readers got nothing and would hold such messages until the lease ends. So they are looked for and given back.
 """
 
 import time
@@ -15,12 +15,12 @@ from delivery.storage.statements import statement
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
 
-# A claim that was made since the connection came back is on its way to its reader for less than this.
+# A claim that was made after the connection came back takes less than this to reach its reader.
 ON_THE_WAY_SECONDS = 2.0
 
 
-class Doubts:
-    """`ended` is told of sessions that are gone, for all that they may hold."""
+class UnheardClaims:
+    """`ended` is told of sessions that are gone: whatever they hold must be given up."""
 
     def __init__(self, sessions: Mapping[int, "Session"], ended: Callable[[int], None]) -> None:
         self._sessions = sessions
@@ -41,14 +41,14 @@ class Doubts:
             connection, statement("doubtful_claims"), {"holder": here, "seconds": ON_THE_WAY_SECONDS}
         )
         for session_id in due:
-            if self._since[session_id] > now:  # there is a new doubt since
+            if self._since[session_id] > now:  # it happened again meanwhile
                 continue
             del self._since[session_id]
             session = self._sessions.get(session_id)
             if session is None:
                 self._ended(session_id)
             else:
-                session.give_back_unknown(_of(session_id, rows))
+                session.claims.give_back_unsent(_of(session_id, rows))
 
 
 def _of(session_id: int, rows: Iterable[Any]) -> list[Any]:

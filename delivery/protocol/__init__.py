@@ -1,0 +1,1 @@
+"""What clients and the broker say to each other: frames as typed values, and their two encodings."""

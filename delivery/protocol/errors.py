@@ -15,6 +15,7 @@ class Code(StrEnum):
     TOO_LARGE = "TooLarge"
     OVERLOADED = "Overloaded"
     UNAVAILABLE = "Unavailable"
+    FAILED = "Failed"
 
 
 class WillowError(Exception):

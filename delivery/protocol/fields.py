@@ -7,31 +7,40 @@ checked by the functions at the end, which the commands call once their fields a
 - the upper end of unsigned 64 bit integers, because the bounds of `Meta` are signed.
 """
 
+import re
 import reprlib
-from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from delivery.protocol.errors import refused_value
+from queues.integer_ranges import BIGINT_MAX as BIGINT_MAX
+from queues.integer_ranges import INTEGER_MAX as INTEGER_MAX
 
 U32_MAX = 2**32 - 1
 U64_MAX = 2**64 - 1
-# The ends of PostgreSQL's integer and bigint, for the numbers that a queue keeps in its row.
-INTEGER_MAX = 2**31 - 1
-BIGINT_MAX = 2**63 - 1
 TEN_YEARS_SECONDS = 10 * 365 * 86_400
 END_OF_YEAR_9999_UNIX_SECONDS = 253_402_300_799
 
 NAME_RULE = "a name of 1 to 200 printable ASCII characters"
 QUEUES_RULE = f"{NAME_RULE}, or a list of 1 to 64 such names"
 TAGS_RULE = "a list of at most 64 tags, each a text of 1 to 200 characters without NUL"
-BODY_RULE = "a text, or a list of byte values from 0 to 255"
+BODY_RULE = 'a text, a list of byte values from 0 to 255, or {"base64": "..."} with padding'
 U64_RULE = f"a whole number from 0 to {U64_MAX}"
 SHORT_TEXT_RULE = "a text of 1 to 500 characters without NUL"
 ERROR_TEXT_RULE = "a text of at most 10000 characters without NUL"
 CONFIG_VERSION_RULE = "a text of at most 500 characters without NUL"
+GROUPING_RULE = "a text of 1 to 200 characters without NUL"
+
+MOST_HEADERS = 64
+MOST_HEADER_VALUE_BYTES = 4096
+MOST_HEADER_BYTES = 16 * 1024  # names and values of one message together
+MOST_CLAIMS = 10_000  # that one command names: as many as a fetch can bring
+HEADERS_RULE = (
+    "an object of at most 64 texts by name, 16384 bytes in all: names of 1 to 128 characters of a-z 0-9 - _ . "
+    "that do not begin with willow-, values of at most 4096 bytes without NUL"
+)
 
 
 class Wire(Enum):
@@ -45,6 +54,8 @@ class Wire(Enum):
     START = "an enum: new, oldest, or an index (u64)"
     STAGE = "any stage can be read, though not all are allowed"
     WITHOUT_OPTION = "written plainly, though JSON may leave the field out"
+    EXTRA = "one of the extras that follow a command or frame (bincode/extras.py)"
+    JSON_ONLY = "not in bincode, which says the same in another way or not at all"
 
 
 Stage = Literal["ready", "write", "sync", "assign", "finish", "retry", "drop", "keepalive"]
@@ -62,6 +73,8 @@ ShortText = Annotated[str, Meta(min_length=1, max_length=500, description=SHORT_
 # Empty, or left out in JSON: of a worker that has no configuration yet.
 ConfigVersion = Annotated[str, Meta(max_length=500, description=CONFIG_VERSION_RULE), Wire.WITHOUT_OPTION]
 ErrorText = Annotated[str, Meta(max_length=10_000, description=ERROR_TEXT_RULE)]
+GroupingText = Annotated[str, Meta(min_length=1, max_length=200, description=GROUPING_RULE)]
+Headers = Annotated[dict[str, str], Meta(description=HEADERS_RULE)]
 Services = Annotated[tuple[Name, ...], Meta(max_length=256, description="a list of at most 256 service names")]
 WorkerServices = Annotated[
     tuple[Name, ...], Meta(min_length=1, max_length=256, description="a list of 1 to 256 service names")
@@ -80,6 +93,10 @@ InFlight = Annotated[int, Meta(ge=1, le=65_535, description="a whole number from
 RetryLimit = Annotated[int, Meta(ge=0, le=INTEGER_MAX, description=f"a whole number from 0 to {INTEGER_MAX}"), Wire.U32]
 Amount = Annotated[int, Meta(ge=1, le=BIGINT_MAX, description=f"a whole number from 1 to {BIGINT_MAX}"), Wire.U64]
 
+GroupLimit = Annotated[int, Meta(ge=1, le=INTEGER_MAX, description=f"a whole number from 1 to {INTEGER_MAX}"), Wire.U32]
+Rate = Annotated[float, Meta(gt=0, le=1_000_000, description="messages a second, above 0 and up to 1000000")]
+Burst = Annotated[float, Meta(ge=1, le=1_000_000, description="a number of messages from 1 to 1000000")]
+
 Seconds = Annotated[float, Meta(ge=0, le=TEN_YEARS_SECONDS, description="seconds from 0 to 10 years (315360000)")]
 PositiveSeconds = Annotated[
     float, Meta(gt=0, le=TEN_YEARS_SECONDS, description="seconds above 0, up to 10 years (315360000)")
@@ -87,12 +104,22 @@ PositiveSeconds = Annotated[
 Backoff = Annotated[float, Meta(ge=1, le=100, description="a factor from 1 to 100")]
 UnixSeconds = Annotated[float, Meta(ge=0, le=END_OF_YEAR_9999_UNIX_SECONDS, description="a time in unix seconds")]
 
+
+class Base64Body(Struct, frozen=True, gc=False):
+    """A body as a JSON object holds it; msgspec decodes the text into bytes."""
+
+    base64: bytes
+
+
+_Byte = Annotated[int, Meta(ge=0, le=255)]
+
 if TYPE_CHECKING:
     Body = bytes
     QueueNames = tuple[str, ...]
 else:
-    # As JSON brings them; the commands turn them into what the type checker sees.
-    Body = Annotated[Any, Meta(description=BODY_RULE), Wire.BYTES]
+    # As JSON brings them; the commands turn them into what the type checker sees. A list of anything but byte values
+    # is refused at its first item: taken as it is, 32 MB of empty objects would need gigabytes and half a minute.
+    Body = Annotated[str | Base64Body | list[_Byte], Meta(description=BODY_RULE), Wire.BYTES]
     QueueNames = Annotated[
         Name | Annotated[tuple[Name, ...], Meta(min_length=1, max_length=64)],
         Meta(description=QUEUES_RULE),
@@ -136,13 +163,27 @@ def queue_names(given: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def body_bytes(key: str, body: Any) -> bytes:
-    """A body as bytes, from bytes (bincode), a text or a list of byte values (JSON)."""
-    if isinstance(body, bytes):
-        return body
+    """A body as bytes, from one of the forms that JSON has for it."""
     if isinstance(body, str):
         return body.encode()
-    # A boolean counts as an integer in Python, not in JSON.
-    if isinstance(body, list) and bool not in set(map(type, body)):
-        with suppress(TypeError, ValueError, OverflowError):
-            return bytes(body)
+    if isinstance(body, Base64Body):
+        return body.base64
+    if isinstance(body, list):
+        return bytes(body)
+    if isinstance(body, bytes):  # of a command that was made here
+        return body
     raise refused_value(key, BODY_RULE, reprlib.repr(body))
+
+
+_is_header_name = re.compile(r"(?!willow-)[a-z0-9._-]{1,128}").fullmatch
+
+
+def check_headers(headers: dict[str, str]) -> None:
+    total_bytes = 0
+    for name, value in headers.items():
+        value_bytes = len(value.encode())
+        if not _is_header_name(name) or value_bytes > MOST_HEADER_VALUE_BYTES or "\0" in value:
+            raise refused_value("headers", HEADERS_RULE, reprlib.repr({name: value}))
+        total_bytes += len(name) + value_bytes
+    if len(headers) > MOST_HEADERS or total_bytes > MOST_HEADER_BYTES:
+        raise refused_value("headers", HEADERS_RULE, f"{len(headers)} headers of {total_bytes} bytes")

@@ -1,29 +1,35 @@
 """Every command of a client and every frame of the server, as frozen values.
 
-The order of a struct's fields is their order in bincode, and the order of COMMANDS and FRAMES gives their
-variant numbers. A field that has a default may be left out in JSON. Fields of frames that have none are
-always written, `null` included.
+The order of a struct's fields is their order in bincode, and the order of COMMAND_VARIANTS and FRAME_VARIANTS gives
+their numbers there. Fields marked as extras follow behind, in the variants with extras. A field that has a default may
+be left out in JSON. Fields of frames that have none are always written, `null` included.
 """
 
-from typing import Annotated, get_type_hints
+from typing import Annotated, NamedTuple, get_type_hints
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.fields import (
     CONFIG_VERSION_RULE,
     ERROR_TEXT_RULE,
+    GROUPING_RULE,
+    MOST_CLAIMS,
     SHORT_TEXT_RULE,
     U32,
     U64,
     Amount,
     Backoff,
     Body,
+    Burst,
     ConfigType,
     ConfigVersion,
     Count,
     ErrorText,
+    GroupingText,
+    GroupLimit,
+    Headers,
     InFlight,
     Kind,
     Label,
@@ -34,6 +40,7 @@ from delivery.protocol.fields import (
     Persistence,
     PositiveSeconds,
     QueueNames,
+    Rate,
     RetryLimit,
     Seconds,
     Services,
@@ -45,6 +52,7 @@ from delivery.protocol.fields import (
     Wire,
     WorkerServices,
     body_bytes,
+    check_headers,
     check_name,
     check_names,
     check_tags,
@@ -70,6 +78,9 @@ class Post(Command, frozen=True, kw_only=True):
     delay: Seconds | None = None
     ttl: Seconds | None = None
     dedupe: ShortText | None = None
+    headers: Annotated[Headers | None, Wire.EXTRA] = None
+    group: Annotated[GroupingText | None, Wire.EXTRA] = None
+    unique: Annotated[GroupingText | None, Wire.EXTRA] = None
 
     def __post_init__(self) -> None:
         force_setattr(self, "queues", queue_names(self.queues))
@@ -82,6 +93,12 @@ class Post(Command, frozen=True, kw_only=True):
             check_text("key", SHORT_TEXT_RULE, self.key)
         if self.dedupe is not None:
             check_text("dedupe", SHORT_TEXT_RULE, self.dedupe)
+        if self.headers is not None:
+            check_headers(self.headers)
+        if self.group is not None:
+            check_text("group", GROUPING_RULE, self.group)
+        if self.unique is not None:
+            check_text("unique", GROUPING_RULE, self.unique)
 
 
 class Pop(Command, frozen=True):
@@ -114,6 +131,11 @@ class Fetch(Command, frozen=True):
         check_u64("label", self.label)
 
 
+CLAIM_FIELDS = "`queue`, `sequence`, `shard` and perhaps `index` and `attempt`"
+# The attempt of the `message` frame: the command is about that attempt's claim only.
+Attempt = Annotated[U32 | None, Wire.EXTRA]
+
+
 class ClaimedMessageCommand(Command, frozen=True):
     """The part that the two ways to end a claim share."""
 
@@ -127,6 +149,7 @@ class ClaimedMessageCommand(Command, frozen=True):
 
 class Finish(ClaimedMessageCommand, frozen=True):
     reply: Body | None = None
+    attempt: Attempt = None
 
     def __post_init__(self) -> None:
         check_name("queue", self.queue)
@@ -138,6 +161,7 @@ class Finish(ClaimedMessageCommand, frozen=True):
 class Fail(ClaimedMessageCommand, frozen=True):
     error: ErrorText | None = None
     delay: Seconds | None = None
+    attempt: Attempt = None
 
     def __post_init__(self) -> None:
         check_name("queue", self.queue)
@@ -153,17 +177,71 @@ class Keepalive(Command, frozen=True):
     shard: U64 | None = None
     index: U64 | None = None
     label: U64 | None = None
+    attempt: Attempt = None
 
     def __post_init__(self) -> None:
         if self.queue is not None:
             check_name("queue", self.queue)
         check_message_numbers(self)
-        identity = {"queue": self.queue, "sequence": self.sequence, "shard": self.shard}
-        absent = [key for key, value in identity.items() if value is None]
-        for_all = len(absent) == len(identity) and self.index is None
-        if absent and not for_all:
-            reason = f"`{absent[0]}` is missing: a message is named by its queue, sequence and shard."
-            raise FrameError(Code.BAD_REQUEST, absent[0], reason)
+        check_named_whole_or_not(self)
+
+
+class ClaimId(Struct, frozen=True, gc=False):
+    """One of the messages that a `release` names."""
+
+    queue: Name
+    sequence: U64
+    shard: U64
+    index: U64 | None = None
+    attempt: U32 | None = None
+
+
+class Release(Command, frozen=True):
+    """For the `messages`, or for all that the client holds when there are none. JSON may name one without a list."""
+
+    messages: Annotated[
+        tuple[ClaimId, ...],
+        Meta(max_length=MOST_CLAIMS, description=f"a list of at most {MOST_CLAIMS} messages, each with {CLAIM_FIELDS}"),
+    ] = ()
+    label: Label = None
+    response: Persistence | None = None
+    queue: Annotated[Name | None, Wire.JSON_ONLY] = None
+    sequence: Annotated[U64 | None, Wire.JSON_ONLY] = None
+    shard: Annotated[U64 | None, Wire.JSON_ONLY] = None
+    index: Annotated[U64 | None, Wire.JSON_ONLY] = None
+    attempt: Annotated[U32 | None, Wire.JSON_ONLY] = None
+
+    def __post_init__(self) -> None:
+        check_u64("label", self.label)
+        check_named_whole_or_not(self)
+        if self.queue is not None and self.sequence is not None and self.shard is not None:
+            self._list_the_one(ClaimId(self.queue, self.sequence, self.shard, self.index, self.attempt))
+        for message in self.messages:
+            check_name("messages", message.queue)
+            for number in (message.sequence, message.shard, message.index):
+                check_u64("messages", number)
+
+    def _list_the_one(self, message: ClaimId) -> None:
+        check_name("queue", message.queue)
+        check_message_numbers(self)
+        if self.messages:
+            raise FrameError(Code.BAD_REQUEST, "messages", "`messages` names messages already; leave out `queue`.")
+        force_setattr(self, "messages", (message,))
+        for key in ("queue", "sequence", "shard", "index", "attempt"):
+            force_setattr(self, key, None)
+
+
+class Cancel(Command, frozen=True):
+    queue: Name
+    shard: U64
+    index: U64
+    label: Label = None
+
+    def __post_init__(self) -> None:
+        check_name("queue", self.queue)
+        check_u64("shard", self.shard)
+        check_u64("index", self.index)
+        check_u64("label", self.label)
 
 
 class Create(Command, frozen=True):
@@ -183,6 +261,11 @@ class Create(Command, frozen=True):
     retention_acked: bool | None = None
     keep_bodies: bool | None = None
     retry_delay_max: Seconds | None = None
+    group_in_flight: Annotated[GroupLimit | None, Wire.EXTRA] = None
+    max_in_flight: Annotated[GroupLimit | None, Wire.EXTRA] = None
+    rate: Annotated[Rate | None, Wire.EXTRA] = None
+    burst: Annotated[Burst | None, Wire.EXTRA] = None
+    keep_replies: Annotated[Seconds | None, Wire.EXTRA] = None
 
     def __post_init__(self) -> None:
         check_name("queue", self.queue)
@@ -210,6 +293,7 @@ class Subscribe(Command, frozen=True):
 
 class Unsubscribe(Command, frozen=True):
     label: Label = None
+    forget: Annotated[bool, Wire.JSON_ONLY] = False
 
     def __post_init__(self) -> None:
         check_u64("label", self.label)
@@ -285,6 +369,21 @@ class WorkReply(Command, frozen=True):
         check_text("config_version", CONFIG_VERSION_RULE, self.config_version)
 
 
+class WorkError(Command, frozen=True, kw_only=True):
+    """The worker could not answer a request. `final`: nobody else need try."""
+
+    work_request_identifier: ShortText
+    error: ErrorText
+    final: bool = False
+    time: UnixSeconds
+    config_version: ConfigVersion = ""
+
+    def __post_init__(self) -> None:
+        check_text("work_request_identifier", SHORT_TEXT_RULE, self.work_request_identifier)
+        check_text("error", ERROR_TEXT_RULE, self.error)
+        check_text("config_version", CONFIG_VERSION_RULE, self.config_version)
+
+
 class NeedBroker(Command, frozen=True):
     identity: ShortText
     services: Services = ()
@@ -294,11 +393,21 @@ class NeedBroker(Command, frozen=True):
         check_names("services", self.services)
 
 
-def check_message_numbers(command: Finish | Fail | Keepalive) -> None:
+def check_message_numbers(command: Finish | Fail | Keepalive | Release) -> None:
     check_u64("sequence", command.sequence)
     check_u64("shard", command.shard)
     check_u64("index", command.index)
     check_u64("label", command.label)
+
+
+def check_named_whole_or_not(command: Keepalive | Release) -> None:
+    """A message is named by three fields, and by two more that mean nothing without them."""
+    identity = {"queue": command.queue, "sequence": command.sequence, "shard": command.shard}
+    absent = [key for key, value in identity.items() if value is None]
+    names_none = len(absent) == len(identity) and command.index is None and command.attempt is None
+    if absent and not names_none:
+        reason = f"`{absent[0]}` is missing: a message is named by its queue, sequence and shard."
+        raise FrameError(Code.BAD_REQUEST, absent[0], reason)
 
 
 class Frame(Struct, frozen=True, gc=False, omit_defaults=True, tag=str.lower, tag_field="type"):
@@ -319,6 +428,7 @@ class Notice(Frame, frozen=True):
     index: U64 | None = None
     queue: str | None = None
     reply: Body | None = None
+    duplicate: Annotated[bool, Wire.EXTRA] = False
 
 
 class Message(Frame, frozen=True):
@@ -332,6 +442,10 @@ class Message(Frame, frozen=True):
     index: U64
     attempt: U32
     priority: U32
+    headers: Annotated[dict[str, str] | None, Wire.EXTRA] = None
+    group: Annotated[str | None, Wire.EXTRA] = None
+    left: Annotated[U32 | None, Wire.EXTRA] = None
+    work_timeout: Annotated[float | None, Wire.EXTRA] = None
 
 
 class NoMessage(Frame, frozen=True):
@@ -365,6 +479,11 @@ class QueueInfo(Frame, frozen=True, tag="queue"):
     retention_count: U64 | None
     retention_acked: bool
     keep_bodies: bool
+    group_in_flight: Annotated[U32 | None, Wire.EXTRA] = None
+    max_in_flight: Annotated[U32 | None, Wire.EXTRA] = None
+    rate: Annotated[float | None, Wire.EXTRA] = None
+    burst: Annotated[float | None, Wire.EXTRA] = None
+    keep_replies: Annotated[float | None, Wire.EXTRA] = None
 
 
 class QueueIdentity(Struct, frozen=True, gc=False):
@@ -446,7 +565,14 @@ class ServerPing(Frame, frozen=True, tag="ping"):
     config_version: str
 
 
-COMMANDS: tuple[type[Command], ...] = (
+class WithExtras(NamedTuple):
+    """A variant of bincode: the fields of a command or frame that has a variant of its own, then extras."""
+
+    struct: type[Struct]
+
+
+# Variants keep their numbers for ever: new ones go to the end.
+COMMAND_VARIANTS: tuple[type[Command] | WithExtras, ...] = (
     Post,
     Pop,
     Fetch,
@@ -464,9 +590,17 @@ COMMANDS: tuple[type[Command], ...] = (
     WorkReply,
     NeedBroker,
     ClientPong,
+    WithExtras(Post),
+    WithExtras(Create),
+    WithExtras(Finish),
+    WithExtras(Fail),
+    WithExtras(Keepalive),
+    Release,
+    WorkError,
+    Cancel,
 )
 
-FRAMES: tuple[type[Frame], ...] = (
+FRAME_VARIANTS: tuple[type[Frame] | WithExtras, ...] = (
     Hello,
     Notice,
     Message,
@@ -484,7 +618,13 @@ FRAMES: tuple[type[Frame], ...] = (
     DisconnectError,
     ForceNegotiate,
     ServerPing,
+    WithExtras(Message),
+    WithExtras(Notice),
+    WithExtras(QueueInfo),
 )
+
+COMMANDS = tuple(variant for variant in COMMAND_VARIANTS if not isinstance(variant, WithExtras))
+FRAMES = tuple(variant for variant in FRAME_VARIANTS if not isinstance(variant, WithExtras))
 
 
 def body_field_of(struct: type[Struct]) -> str | None:

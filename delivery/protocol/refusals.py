@@ -11,7 +11,7 @@ from msgspec.structs import fields
 
 from delivery.protocol.errors import FrameError, missing_field, refused_value, unreadable_frame
 
-_MISSING_FIELD = re.compile(r"Object missing required field `(\w+)`")
+_MISSING_FIELD = re.compile(r"Object missing required field `(\w+)`$")
 _REFUSED_FIELD = re.compile(r".* - at `\$\.(\w+)", re.DOTALL)
 
 
@@ -23,11 +23,11 @@ def refusal_of(error: ValidationError, command: type[Struct], quote: Callable[[s
     if not refused:  # its wording is no contract: what we do not recognise is passed on as it is
         return unreadable_frame(f"{error}.")
     key = refused[1]
-    return refused_value(key, _expected(command, key), quote(key))
+    return refused_value(key, expected_in_words(command, key), quote(key))
 
 
 @cache
-def _expected(command: type[Struct], key: str) -> str:
+def expected_in_words(command: type[Struct], key: str) -> str:
     return _in_words(next(field.type for field in fields(command) if field.encode_name == key))
 
 

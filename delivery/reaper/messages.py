@@ -1,32 +1,22 @@
 """Messages that come due, and messages whose time to live ended."""
 
-from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 
+from delivery.moves.dead_letters import bury
 from delivery.moves.endings import Failures
-from delivery.moves.states import Reason
-from delivery.reaper.duty import LIMIT, Tools
+from delivery.moves.waiting import come_due
+from delivery.reaper.duty import LIMIT, NAME, Tools
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
-
-
-@dataclass(frozen=True, slots=True)
-class Expiry:
-    """Why `bury` is called here."""
-
-    reason: str = Reason.EXPIRED.value
-    client: str | None = None
-    error: str | None = None
+from delivery.wakeups.expiries import Expiry
 
 
 async def make_delayed_ready(tools: Tools, now: datetime | None) -> int:
     """Delays and retries whose time has come."""
-    parameters = {"now": now, "limit": LIMIT, "queue_id": None}
-    rows = await (await tools.connection.execute(statement("come_due"), parameters)).fetchall()
-    for queue_id, messages in Counter(queue_id for (queue_id,) in rows).items():
+    ready = await come_due(tools.connection, limit=LIMIT, now=now)
+    for queue_id, messages in ready.items():
         tools.became_ready(queue_id, messages)
-    return len(rows)
+    return ready.total()
 
 
 async def bury_expired_messages(tools: Tools, now: datetime | None) -> int:
@@ -34,6 +24,6 @@ async def bury_expired_messages(tools: Tools, now: datetime | None) -> int:
     parameters = {"now": now, "limit": LIMIT}
     async with tools.connection.transaction():
         rows = await fetch_rows(tools.connection, statement("expired_messages"), parameters)
-        buried = await tools.endings.bury(tools.connection, [(row, Expiry()) for row in rows])
+        buried = await bury(tools.connection, [(row, Expiry()) for row in rows], node_id=None, node_name=NAME)
     tools.endings.announce(Failures([], buried))
     return len(rows)

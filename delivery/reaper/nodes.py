@@ -5,6 +5,7 @@ from datetime import datetime
 from django.conf import settings
 
 from clients.statements import statement as client_statement
+from delivery.moves.leases import restart_leases
 from delivery.reaper.duty import LIMIT, Tools
 from delivery.storage.statements import statement
 
@@ -19,7 +20,7 @@ async def take_over_from_silent_nodes(tools: Tools, now: datetime | None) -> int
         cursor = await tools.connection.execute(client_statement("orphan_sessions"), parameters)
         orphans = [session_id for (session_id,) in await cursor.fetchall()]
         if orphans:
-            await tools.connection.execute(statement("restart_leases"), {"holder": orphans})
+            await restart_leases(tools.connection, orphans)
     return len(orphans)
 
 

@@ -5,16 +5,14 @@ from datetime import datetime
 from django.conf import settings
 
 from clients.statements import statement as client_statement
+from delivery.moves import removal
 from delivery.reaper.duty import LIMIT, NAME, Tools
 from delivery.storage.connection import fetch_rows
-from delivery.storage.statements import statement
 
 
 async def retain_streams(tools: Tools, now: datetime | None) -> int:
     """Messages of streams that are too old, too many, or read by all."""
-    parameters = {"now": now, "limit": LIMIT, "node_name": NAME}
-    [removed] = await fetch_rows(tools.connection, statement("retain_streams"), parameters)
-    return removed.count
+    return await removal.retain_streams(tools.connection, limit=LIMIT, by=NAME, now=now)
 
 
 async def forget_transient_clients(tools: Tools, now: datetime | None) -> int:

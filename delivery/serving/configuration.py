@@ -31,7 +31,7 @@ async def load_broker_group(connection: AsyncConnection[Any], node_id: int) -> S
 
 def config_version(services: Iterable[str], configs: ConfigsByService) -> str:
     """A hash over the versions of the services' configurations. Row numbers are part of it: a configuration that was
-    deleted and made anew starts again at version 1."""
+    deleted and made again starts again at version 1."""
     versions = [
         [service, configs[service].id, configs[service].version] if service in configs else [service, 0, 0]
         for service in sorted(services)

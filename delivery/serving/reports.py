@@ -41,7 +41,7 @@ def service_reports(services: Iterable[Service]) -> list[ServiceReport]:
 
 
 def workers_by_queue() -> defaultdict[int, list[Worker]]:
-    """Of every service: first those in the line, whoever is next at the head; then those that have no slot free."""
+    """Of every service: first those in the line, the next one at the head; then those that have no slot free."""
     by_queue: defaultdict[int, list[Worker]] = defaultdict(list)
     for worker in sorted(Worker.objects.all(), key=lambda worker: (worker.free == 0, worker.waited_since)):
         for queue_id in worker.queue_ids:

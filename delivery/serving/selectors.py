@@ -31,6 +31,6 @@ def service_figures(queue_ids: Iterable[int]) -> dict[int, Figures]:
 
 
 def workers_of(queue_id: int) -> QuerySet[Worker]:
-    """First those in the line, whoever is next at the head; then those that have no slot free."""
+    """First those in the line, the next one at the head; then those that have no slot free."""
     occupied = Case(When(free__gt=0, then=0), default=1)
     return Worker.objects.filter(queue_ids__contains=[queue_id]).order_by(occupied, "waited_since")

@@ -1,11 +1,11 @@
 """One connection as a worker: its handshake, its heartbeat and the requests that it is sent.
 
-checkconfig -> config -> ready -> readyok, then requests; from anywhere back to checkconfig by forcenegotiate.
+checkconfig -> config -> ready -> readyok, then requests. forcenegotiate leads back to checkconfig from anywhere.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
@@ -15,10 +15,7 @@ from delivery.protocol.close_codes import WORKER_IS_DISMISSED
 from delivery.protocol.errors import WillowError
 from delivery.protocol.fields import ConfigType
 from delivery.protocol.frames import CheckConfig, Config, DisconnectError, ForceNegotiate, ServerPing, WorkRequestOut
-from delivery.sessions.session import Claim
-
-if TYPE_CHECKING:
-    from delivery.sessions.session import Session
+from delivery.sessions.session import Session
 
 MOST_REFUSALS = 3  # of a configuration that is not current
 
@@ -29,14 +26,14 @@ BROKER_STOPS = 503
 
 
 class Worker:
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
         self.identity = ""
         self.services: tuple[str, ...] = ()  # those of its last checkconfig
         self.config_type: ConfigType = "JSON"
         self.config_version = ""  # what is current for its services, as far as this node knows
         self.queue_ids: frozenset[int] = frozenset()  # of the services that it is ready for
-        self.in_line = False  # it said `ready`, and has not been taken for dead since
+        self.in_line = False  # it said `ready`, and has been heard of since
         self.heartbeat_interval = 0.0  # seconds
         self.dismissed = False
         self._negotiating = False
@@ -93,18 +90,18 @@ class Worker:
             self.session.send(ForceNegotiate())
 
     def joined(self, heartbeat_interval: float, queue_ids: Iterable[int]) -> None:
-        """It stands in the line. What it holds since before this connection is sent again."""
+        """It stands in the line. Requests that it has held since before this connection are sent again."""
         self.heartbeat_interval = heartbeat_interval
         self.queue_ids = frozenset(queue_ids)
         if not self.in_line:
             self.in_line = True
-            self.session.node.workers.look_for_requests()
+            self.session.node.engine.assignment.look_soon()
 
     def dismiss(self, code: int, message: str) -> None:
         dismiss(self.session, code, message)
 
     def step_aside(self) -> None:
-        """It is dismissed, and is given nothing more while its socket closes. What it holds it loses with that."""
+        """It is dismissed: it is given nothing more while its socket closes, and then loses what it holds."""
         self.dismissed = True
         self.in_line = False
         self._leave(lambda queue_id: False, lambda rows: None)
@@ -113,12 +110,9 @@ class Worker:
 
     def take(self, request: Any) -> None:
         """Send a request that this worker holds, unless it was sent over this connection already."""
-        session, claim_id = self.session, (request.queue_id, request.sequence)
-        known = session.claims.get(claim_id)
-        if session.closed or (known and (known.index, known.attempt) == (request.index, request.attempts)):
+        session = self.session
+        if session.closed or not session.claims.take_request(request):
             return
-        deadline = time.monotonic() + request.work_timeout
-        session.claims[claim_id] = Claim(request.index, request.work_timeout, deadline, None, request.attempts)
         session.send(
             WorkRequestOut(
                 request_identifier(request),
@@ -132,7 +126,7 @@ class Worker:
     # heartbeat and end
 
     def look_after(self) -> None:
-        """Now and then: ping a silent worker, and give up one that has been silent for too long."""
+        """Called with each heartbeat of the node: ping a silent worker, give up one that was silent for too long."""
         now = time.monotonic()
         silent = now - self.session.last_heard
         if silent > MISSED_HEARTBEATS * self.heartbeat_interval:
@@ -150,7 +144,7 @@ class Worker:
         self.session.send(ForceNegotiate())
 
     def leave(self, *, keeps_claims: bool) -> None:
-        """The connection has ended. What it holds is not only what it knows of: more may just be given to it."""
+        """The connection has ended. The worker may hold more than it knows: a request may be on its way to it."""
         self._leave(lambda queue_id: not keeps_claims, lambda rows: None)
 
     def _leave(self, loses: Callable[[int], bool], lost: Callable[[Sequence[Any]], None]) -> None:
@@ -159,24 +153,37 @@ class Worker:
         )
 
     def _not_left(self, error: WillowError) -> None:
-        """The storage is gone. It is told of a session that ended when it is back; a silent one the reaper finds."""
+        """The database is gone. It is told of a session that ended when it is back; the reaper finds a silent one."""
         if self.session.closed and not self.session.hold_seconds:
-            self.session.node.owe_goodbye(self.session.session_id)
+            self.session.node.sessions.owe_goodbye(self.session.session_id)
 
     def _lost(self, rows: Sequence[Any]) -> None:
         for row in rows:
-            self.session.let_go((row.queue_id, row.sequence), row.index)
+            self.session.claims.let_go((row.queue_id, row.sequence), row.index)
 
 
-def dismiss(session: "Session", code: int, message: str) -> None:
+def worker_of(session: Session) -> Worker | None:
+    return session.role if isinstance(session.role, Worker) else None
+
+
+def become_worker(session: Session) -> Worker:
+    """From its first word as one on, a session is a worker."""
+    worker = worker_of(session)
+    if worker is None:
+        worker = Worker(session)
+        session.take_role(worker)
+    return worker
+
+
+def dismiss(session: Session, code: int, message: str) -> None:
     """Say why, then close the socket."""
-    if session.worker is not None:
-        session.worker.step_aside()
+    if (worker := worker_of(session)) is not None:
+        worker.step_aside()
     session.send(DisconnectError(code, message))
     session.kick(WORKER_IS_DISMISSED, message[:100])
 
 
-def has_good_clock(session: "Session", unix_seconds: float) -> bool:
+def has_good_clock(session: Session, unix_seconds: float) -> bool:
     """Whether a client's clock agrees with this node's; otherwise the client is disconnected."""
     most = settings.WILLOW.max_clock_skew
     skew = unix_seconds - time.time()

@@ -1,37 +1,53 @@
 """All workers of this node: their configuration, their heartbeats, and where they go when the node stops."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from psycopg import AsyncConnection
 
-from delivery.engine.assignment import LookRequest
+from delivery.engine.engine import Engine
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import ChangeBroker, CheckConfig
 from delivery.serving.config_text import write_config
 from delivery.serving.configuration import config_source, config_version, load_broker_group, load_configs
-from delivery.serving.worker import BROKER_STOPS, Worker, dismiss
+from delivery.serving.worker import BROKER_STOPS, Worker, become_worker, dismiss, worker_of
+from delivery.sessions.session import Session
 from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_rows
-from delivery.storage.lanes import Job
+from delivery.storage.lanes import Job, Lane
 from delivery.storage.statements import statement
-
-if TYPE_CHECKING:
-    from delivery.node.node import Node
-    from delivery.sessions.session import Session
 
 STOPPING = "This broker is stopping, and no other can take you."
 
 
+class NodeOfWorkers(Protocol):
+    """What the workers of a node need of it."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def desk(self) -> Lane: ...
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def sessions(self) -> Mapping[int, Session]: ...
+
+    @property
+    def draining(self) -> bool: ...
+
+
 class Workers:
-    def __init__(self, node: "Node") -> None:
+    def __init__(self, node: NodeOfWorkers) -> None:
         self._node = node
         self.can_go_elsewhere = False  # once this node stops: another one takes its workers
 
     def _all(self) -> list[Worker]:
-        return [session.worker for session in self._node.sessions.values() if session.worker is not None]
+        return [worker for session in self._node.sessions.values() if (worker := worker_of(session)) is not None]
 
     def _in_line(self) -> list[Worker]:
         return [worker for worker in self._all() if worker.in_line]
@@ -48,23 +64,22 @@ class Workers:
 
     # configuration
 
-    def negotiate(self, worker: Worker, known_version: str | None) -> None:
-        """Answer a checkconfig: with the configuration, or with nothing if the worker has the current one."""
-        session = worker.session
-        session.began()
+    def negotiate(self, session: Session, command: CheckConfig) -> None:
+        """Answer a checkconfig: with the configuration, or with its version alone if the worker has the current one."""
+        worker, reply = become_worker(session), session.reply_to(None)
+        worker.begin_negotiation(command)
 
         async def work(connection: AsyncConnection[Any]) -> tuple[str, str]:
             return await self._config_of(connection, worker)
 
         def done(config: tuple[str, str]) -> None:
             version, text = config
-            session.ended()
-            worker.send_config(version, None if known_version == version else text)
+            reply.end()
+            worker.send_config(version, None if command.config_version == version else text)
             worker.end_negotiation()
 
         def failed(error: WillowError) -> None:
-            session.ended()
-            session.refuse(None, error)
+            reply.refuse(error)
             worker.end_negotiation()
 
         self._node.desk.submit(Job(work, done, failed))
@@ -87,16 +102,17 @@ class Workers:
     # requests and heartbeats
 
     def hand_out(self, request: Any) -> None:
-        """A worker that went in the meantime gives the request back when it leaves the line."""
+        """A worker that has gone meanwhile gives the request back when it leaves the line."""
         session = self._node.sessions.get(request.holder)
-        if session is not None and session.worker is not None:
-            session.worker.take(request)
+        worker = None if session is None else worker_of(session)
+        if worker is not None:
+            worker.take(request)
 
     def look_for_requests(self) -> None:
-        self._node.engine.turns.submit(LookRequest())
+        self._node.engine.assignment.look_soon()
 
     async def look_after(self, connection: AsyncConnection[Any]) -> None:
-        """With each heartbeat of the node: judge the workers by theirs, and write down when they were heard."""
+        """Called with each heartbeat of the node: judge the workers by theirs, and write down when each was heard."""
         for worker in self._in_line():
             worker.look_after()
         if not (workers := self._in_line()):
@@ -115,25 +131,21 @@ class Workers:
 
     # other brokers
 
-    def name_broker(self, session: "Session") -> None:
+    def name_broker(self, session: Session) -> None:
         """Tell a client which broker to use."""
-        session.began()
+        reply = session.reply_to(None)
 
         async def work(connection: AsyncConnection[Any]) -> Sequence[Any]:
             return await load_broker_group(connection, self._node.id)
 
         def done(nodes: Sequence[Any]) -> None:
-            session.ended()
+            reply.end()
             self._send_elsewhere([session], self._without_this_node(nodes) if self._node.draining else nodes)
 
-        def failed(error: WillowError) -> None:
-            session.ended()
-            session.refuse(None, error)
-
-        self._node.desk.submit(Job(work, done, failed))
+        self._node.desk.submit(Job(work, done, reply.refuse))
 
     async def leave_for_others(self, connection: AsyncConnection[Any]) -> None:
-        """This node stops: its workers get nothing more, and are told where to go if there is such a place."""
+        """This node stops: its workers get nothing more, and are sent to another node if there is one."""
         await connection.execute(statement("empty_line"), {"node": self._node.id})
         nodes = self._without_this_node(await load_broker_group(connection, self._node.id))
         if nodes:
@@ -141,7 +153,7 @@ class Workers:
         self.can_go_elsewhere = bool(nodes)
 
     def dismiss(self, *, only_idle: bool) -> None:
-        """When no other node can take them; what they work on they may finish first."""
+        """Dismiss the workers if no other node can take them. `only_idle`: they may finish their requests first."""
         if self.can_go_elsewhere:
             return
         for worker in self._all():
@@ -151,7 +163,7 @@ class Workers:
     def _without_this_node(self, nodes: Sequence[Any]) -> list[Any]:
         return [node for node in nodes if node.id != self._node.id]
 
-    def _send_elsewhere(self, sessions: Iterable["Session"], nodes: Sequence[Any]) -> None:
+    def _send_elsewhere(self, sessions: Iterable[Session], nodes: Sequence[Any]) -> None:
         """The least loaded node first; several clients are spread over all."""
         if not nodes:
             for session in sessions:
@@ -159,11 +171,3 @@ class Workers:
             return
         for session, node in zip(sessions, cycle(nodes), strict=False):
             session.send(ChangeBroker(node.name, node.url))
-
-
-def begin_work(session: "Session", command: CheckConfig) -> Worker:
-    """From its first checkconfig on a session is a worker."""
-    if session.worker is None:
-        session.worker = Worker(session)
-    session.worker.begin_negotiation(command)
-    return session.worker

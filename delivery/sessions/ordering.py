@@ -1,18 +1,24 @@
-"""Actions about one thing, each after the one before it."""
+"""What keeps the commands of one connection in their order where that matters."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
+
+from delivery.protocol.frames import Command
+from delivery.sessions.under_way import UnderWay
 
 Key = TypeVar("Key", bound=Hashable)
 
 
-class InTurn(Generic[Key]):
+class OneAtATime(Generic[Key]):
+    """Actions about the same key run one after the other."""
+
     def __init__(self) -> None:
         self._waiting: dict[Key, list[Callable[[], None]]] = {}  # behind the action that is under way
 
     def run(self, key: Key, action: Callable[[], None]) -> None:
-        """Run now, or when what is under way about the key is over."""
+        """Run now, or when the action that is under way about this key is over."""
         if key in self._waiting:
             self._waiting[key].append(action)
         else:
@@ -22,7 +28,39 @@ class InTurn(Generic[Key]):
     def is_over(self, key: Key) -> None:
         """Called once for each action, when it has had its effect."""
         if waiting := self._waiting[key]:
-            # Not from here: a long line whose actions are over at once would end in a deep recursion.
+            # Not called from here: many actions that are over at once would be a deep recursion.
             asyncio.get_running_loop().call_soon(waiting.pop(0))
         else:
             del self._waiting[key]
+
+
+class HeldBack:
+    """Commands that wait for an earlier command of their connection, because its result decides what they do."""
+
+    def __init__(self, under_way: UnderWay) -> None:
+        self._under_way = under_way
+        self._waiting: deque[Callable[[], None]] | None = None
+        self._exempt: frozenset[type[Command]] = frozenset()
+
+    def start(self, *, exempt: frozenset[type[Command]] = frozenset()) -> None:
+        """From now on commands wait, except these kinds."""
+        self._waiting = deque()
+        self._exempt = exempt
+
+    def stop(self) -> None:
+        """Run what waited. If one of those starts holding back, the rest waits for that."""
+        waiting, self._waiting = self._waiting or deque(), None
+        while waiting and self._waiting is None:
+            self._under_way.ended()
+            waiting.popleft()()
+        if self._waiting is not None:
+            self._waiting.extend(waiting)
+
+    def holds(self, kind: type) -> bool:
+        return self._waiting is not None and kind not in self._exempt
+
+    def add(self, action: Callable[[], None]) -> None:
+        """Only while `holds` says so."""
+        assert self._waiting is not None
+        self._under_way.began()
+        self._waiting.append(action)

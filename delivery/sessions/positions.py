@@ -10,10 +10,9 @@ from delivery.protocol.errors import WillowError
 from delivery.storage.after_commit import AfterCommit, for_each
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.statements import statement
+from queues.integer_ranges import BIGINT_MAX
 
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
-
-LARGEST_INDEX = 2**63 - 1  # what PostgreSQL's bigint holds
 
 
 class StartPosition(NamedTuple):
@@ -25,8 +24,8 @@ class StartPosition(NamedTuple):
     delivered_index: int
 
 
-class Reader(Protocol):
-    """A stream's reader, as far as its position goes."""
+class PositionHolder(Protocol):
+    """Whose position in a stream is written: a reader of the stream."""
 
     client_id: int
     session_id: int
@@ -43,9 +42,9 @@ class Reader(Protocol):
 
 
 class PositionWrite:
-    """A reader's position on its way to the storage, with everyone who waits for it to arrive."""
+    """A reader's position on its way to the database, with everyone who waits for it to be written."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: PositionHolder) -> None:
         self.reader = reader
         self.synchronous = False
         self._answers: list[Answer] = []
@@ -80,7 +79,7 @@ class AckRecord:
         self.index = index
 
     def fail(self, error: WillowError) -> None:
-        """The message is finished all the same; the client's next finish brings the record up to date."""
+        """The message is finished anyway. The client's next finish brings the record up to date."""
 
 
 async def open_position(
@@ -92,7 +91,7 @@ async def open_position(
         "client_id": client_id,
         "queue_id": queue_id,
         "start": "index" if by_index else start,
-        "start_index": min(start, LARGEST_INDEX) if by_index else None,
+        "start_index": min(start, BIGINT_MAX) if by_index else None,
     }
     row = await (await connection.execute(statement("open_position"), parameters)).fetchone()
     return StartPosition(*row) if row else None

@@ -4,11 +4,11 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from delivery.moves.notify import FINISH, READY, SYNC, WRITE
-from delivery.moves.posting import PostRequest
+from delivery.moves.posting import Copy, PostRequest
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Stage
 from delivery.protocol.frames import Notice, Post
+from delivery.storage.vocabulary import FINISH, READY, SYNC, WRITE
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
@@ -20,9 +20,9 @@ class Posts:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._begun = 0
-        # By queue name: of each post its place among all of this connection, the oldest first.
+        # By queue name: the number of each post among all of this connection, the oldest first.
         self._under_way: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        # By queue name: what runs when the posts up to a place are over.
+        # By queue name: what runs when the posts up to a number are over.
         self._afterwards: defaultdict[str, deque[tuple[int, Callable[[], None]]]] = defaultdict(deque)
 
     @property
@@ -30,6 +30,7 @@ class Posts:
         return self._session.session_id
 
     def began(self, command: Post) -> None:
+        self._session.under_way.began()
         self._begun += 1
         for name in command.queues:
             self._under_way[name][id(command)] = self._begun
@@ -45,24 +46,42 @@ class Posts:
             action()
 
     def post_accepted(self, request: PostRequest) -> None:
-        if not request.notify & READY:
-            return
+        """A post with a dedupe text hears `ready` when it is known whether it is a repeat."""
+        if request.notify & READY and request.command.dedupe is None:
+            self._tell_ready(request)
+
+    def _tell_ready(self, request: PostRequest) -> None:
         several = len(request.copies) > 1
         for copy in request.copies:
-            self._session.send(Notice(request.command.label, "ready", queue=copy.queue.name if several else None))
+            name = copy.queue.name if several else None
+            self._session.send(Notice(request.command.label, "ready", queue=name, duplicate=copy.is_repeat))
 
     def post_stored(self, request: PostRequest) -> None:
-        several = len(request.copies) > 1
+        if request.notify & READY and request.command.dedupe is not None:
+            self._tell_ready(request)
         stages: list[Stage] = []
         if request.notify & WRITE:
             stages.append("write")
         if request.notify & SYNC:
             stages.append("sync")
         for copy in request.copies if stages else ():
-            name = copy.queue.name if several else None
-            for stage in stages:
-                self._session.send(Notice(request.command.label, stage, copy.queue.id, copy.sequence, copy.index, name))
+            self._tell_stored(request, copy, stages)
         self.ended(request.command)
+
+    def _tell_stored(self, request: PostRequest, copy: Copy, stages: list[Stage]) -> None:
+        name = copy.queue.name if len(request.copies) > 1 else None
+        for stage in stages:
+            self._session.send(
+                Notice(
+                    request.command.label,
+                    stage,
+                    copy.queue.id,
+                    copy.sequence,
+                    copy.index,
+                    name,
+                    duplicate=copy.is_repeat,
+                )
+            )
 
     def post_handed_over(self, request: PostRequest) -> None:
         if request.notify & (READY | FINISH):
@@ -77,9 +96,10 @@ class Posts:
         self.ended(request.command, error)
 
     def ended(self, command: Post, error: WillowError | None = None) -> None:
+        """Called once for each post that began."""
         if error is not None:
             self._session.refuse(command.label, error)
-        self._session.ended()
+        self._session.under_way.ended()
         for name in command.queues:
             under_way = self._under_way[name]
             del under_way[id(command)]

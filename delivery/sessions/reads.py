@@ -1,21 +1,26 @@
-"""The fetches and pops of one connection, and what their reader is told."""
+"""The fetches and pops of one connection, and what the client is told about them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from delivery.engine.waiters import Demand
+from delivery.engine.demands import Demand, Rotation
 from delivery.protocol.errors import WillowError
 from delivery.protocol.frames import NoMessage
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
 
+MOST_ROTATIONS = 1000  # of one connection; those that were used least recently are forgotten
 
-class OneTimeReader:
-    """Hands the answers of fetches and pops to their connection."""
+
+class Reads:
+    """Those that have no answer yet. It is the reader of their demands."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
+        self._demands: set[Demand] = set()
+        self._parts: dict[Demand, list[Any]] = {}  # of a large `count`: what was taken, until its number is known
+        self._rotations: dict[tuple[str, tuple[str, ...]], Rotation] = {}  # by queue name and tags
 
     @property
     def session_id(self) -> int:
@@ -25,20 +30,59 @@ class OneTimeReader:
     def client_name(self) -> str | None:
         return self._session.client_name
 
+    def __len__(self) -> int:
+        return len(self._demands)
+
+    def queue_ids(self) -> set[int]:
+        return {queue.id for demand in self._demands for queue in demand.queues}
+
+    def rotation(self, queue_name: str, tags: tuple[str, ...]) -> Rotation:
+        """Of reads with the match `any`: where the next of them begins."""
+        rotation = self._rotations.pop((queue_name, tags), None) or Rotation()
+        self._rotations[queue_name, tags] = rotation
+        if len(self._rotations) > MOST_ROTATIONS:
+            del self._rotations[next(iter(self._rotations))]
+        return rotation
+
+    def begin(self, demand: Demand, wait_seconds: float) -> bool:
+        """Returns whether it has no answer yet."""
+        self._demands.add(demand)
+        self._session.node.engine.take(demand, wait_seconds)
+        return demand in self._demands
+
+    def end_all(self) -> None:
+        for demand in list(self._demands):
+            self._session.node.engine.waiters.remove(demand)
+            self._answer(demand, self._parts.pop(demand, []))
+
+    # as the reader of its demands
+
     def take(self, demand: Demand, messages: Sequence[Any]) -> None:
-        if demand.ended:
-            self._session.demands.discard(demand)
-        if not demand.pops:
-            self._session.hand_over(demand.label, messages)
+        if not demand.ended:
+            self._parts.setdefault(demand, []).extend(messages)
             return
-        for row in messages:
-            self._session.send_message(demand.label, row, finished=True)
+        self._demands.discard(demand)
+        self._answer(demand, [*self._parts.pop(demand, ()), *messages])
+
+    def _answer(self, demand: Demand, messages: Sequence[Any]) -> None:
+        """If the client has gone, what was claimed for it goes back."""
+        if not demand.pops:
+            self._session.claims.hand_over(demand.label, messages, counts=demand.counts)
+            return
+        for left, row in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
+            self._session.send_message(demand.label, row, finished=True, left=left if demand.counts else None)
 
     def went_empty(self, demand: Demand) -> None:
-        self._session.demands.discard(demand)
-        if not demand.served:
+        self._demands.discard(demand)
+        if parts := self._parts.pop(demand, None):
+            self._answer(demand, parts)
+        else:
             self._session.send(NoMessage(demand.label))
 
     def demand_failed(self, demand: Demand, error: WillowError) -> None:
-        self._session.demands.discard(demand)
-        self._session.refuse(demand.label, error)
+        """What was taken before the database went is an answer, too."""
+        self._demands.discard(demand)
+        if parts := self._parts.pop(demand, None):
+            self._answer(demand, parts)
+        else:
+            self._session.refuse(demand.label, error)

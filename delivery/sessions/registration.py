@@ -1,4 +1,4 @@
-"""Registering a client: one live session for each name in the whole cluster, taking up what the last one left."""
+"""Registering a client: each name has one live session in the cluster, which takes over what the last one left."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,9 @@ from psycopg import AsyncConnection
 from clients.models import Permission
 from clients.principal import Principal
 from clients.statements import statement as client_statement
+from delivery.moves.leases import hand_claims_over
 from delivery.protocol.errors import Code, WillowError
-from delivery.sessions.subscriptions import Wish
+from delivery.sessions.subscription import Wish
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
 
@@ -54,7 +55,7 @@ async def register(
         record = await fetch_rows(connection, statement("client_record"), {"client": client.id})
 
     def may_read(queue_name: str) -> bool:
-        """Its key may have had other grants when the client was here before."""
+        """Its key may have had other grants when the client was last here."""
         return principal.may(Permission.FETCH.value, queue_name)
 
     wishes = [_wish(row) for row in subscriptions if may_read(row.name)]
@@ -80,7 +81,7 @@ async def _take_over(connection: AsyncConnection[Any], client_id: int, session_i
         if earlier.alive:
             reason = f"This client has a live session on the node {earlier.node}."
             raise WillowError(Code.PERMISSION_DENIED, earlier.node, reason)
-        await connection.execute(statement("hand_claims_over"), {"from": earlier.id, "to": session_id})
+        await hand_claims_over(connection, earlier=earlier.id, later=session_id)
         await connection.execute(client_statement("end_sessions"), {"session": [earlier.id]})
 
 

@@ -1,89 +1,20 @@
-"""Reading streams: every client at its own position, all of a node's clients from one read of the storage."""
+"""One client's reader of one stream: what was sent to it, what it acknowledged, what it is sent again."""
 
 import asyncio
 import time
-from bisect import bisect_right
+from bisect import insort
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from psycopg import AsyncConnection
+from typing import TYPE_CHECKING
 
 from delivery.protocol.errors import Code
 from delivery.protocol.frames import Error, Message
 from delivery.sessions.positions import Answer, PositionWrite, StartPosition
-from delivery.storage.lanes import Job, Lane
-from delivery.storage.statements import statement
+from delivery.sessions.stream_feed import StreamFeed, StreamMessage
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
-    from delivery.sessions.subscriptions import Wish
-
-CACHED_MESSAGES = 1024  # of the newest of each stream, for readers that keep up
-CACHED_BYTES = 8 * 1024 * 1024
-READ_AT_ONCE = 512
-
-
-@dataclass(frozen=True, slots=True)
-class StreamMessage:
-    index: int
-    sequence: int
-    priority: int
-    body: bytes
-
-
-class StreamFeed:
-    """The messages of one stream, for all readers of this node."""
-
-    def __init__(self, queue_id: int, lane: Lane) -> None:
-        self.readers: set[StreamReader] = set()
-        self._queue_id = queue_id
-        self._lane = lane
-        self._cached: deque[StreamMessage] = deque()
-        self._cached_bytes = 0
-        self._asked: dict[int, list[Callable[[list[StreamMessage]], None]]] = {}  # by the index to read after
-
-    def wake(self) -> None:
-        for reader in list(self.readers):
-            reader.pump()
-
-    def messages_after(self, index: int, most: int, then: Callable[[list[StreamMessage]], None]) -> None:
-        """Find what follows an index. Readers at the same place share one read."""
-        if self._cached and self._cached[0].index <= index + 1 <= self._cached[-1].index:
-            first = bisect_right(self._cached, index, key=lambda message: message.index)
-            then([self._cached[place] for place in range(first, min(first + most, len(self._cached)))])
-            return
-        if index in self._asked:
-            self._asked[index].append(then)
-            return
-        self._asked[index] = [then]
-
-        async def read(connection: AsyncConnection[Any]) -> list[StreamMessage]:
-            parameters = {"queue_id": self._queue_id, "after": index, "limit": READ_AT_ONCE}
-            cursor = await connection.execute(statement("read_stream"), parameters, binary=True)
-            return [StreamMessage(*row) for row in await cursor.fetchall()]
-
-        self._lane.submit(Job(read, lambda messages: self._answer(index, messages), lambda _: self._answer(index, [])))
-
-    def _answer(self, index: int, messages: list[StreamMessage]) -> None:
-        self._cache(messages)
-        for then in self._asked.pop(index):
-            then(messages)
-
-    def _cache(self, messages: list[StreamMessage]) -> None:
-        """Keep what directly follows the newest known; a jump ahead starts the cache anew."""
-        for message in messages:
-            if self._cached and message.index <= self._cached[-1].index:
-                continue
-            if self._cached and message.index != self._cached[-1].index + 1:
-                self._cached.clear()
-                self._cached_bytes = 0
-            self._cached.append(message)
-            self._cached_bytes += len(message.body)
-            while len(self._cached) > CACHED_MESSAGES or self._cached_bytes > CACHED_BYTES:
-                self._cached_bytes -= len(self._cached.popleft().body)
+    from delivery.sessions.subscription import Wish
 
 
 class Outstanding:
@@ -97,15 +28,15 @@ class Outstanding:
         self.deadline = deadline
 
 
-class Places:
-    """Room for messages that await their acknowledgement, shared by the readers of a subscription."""
+class SharedPlaces:
+    """How many more unacknowledged messages a subscription may have, shared by its readers of streams."""
 
     def __init__(self, in_flight: int) -> None:
         self.free = in_flight
         self.readers: deque[StreamReader] = deque()
 
     def fill(self) -> None:
-        """Room has become free: the reader that comes first now comes last the next time."""
+        """A place has become free. The reader that comes first now comes last the next time."""
         self.readers.rotate(-1)
         for reader in list(self.readers):
             reader.pump()
@@ -125,7 +56,7 @@ class StreamReader:
         wish: "Wish",
         *,
         feed: StreamFeed,
-        places: Places,
+        places: SharedPlaces,
     ) -> None:
         self.client_id = client_id
         self.session_id = session.session_id
@@ -145,8 +76,8 @@ class StreamReader:
         self._reading = True  # until the position is known
         self._woken = False
         self._outstanding: dict[int, Outstanding] = {}  # by index
-        self._index_of: dict[int, int] = {}  # by sequence: of two that had it one after the other, the later one's
-        self._again: deque[Outstanding] = deque()  # to be sent once more when there is a place
+        self._index_of: dict[int, int] = {}  # by sequence, which is used again: the newest with it
+        self._again: deque[Outstanding] = deque()  # to be sent once more when a place is free
 
     def start(self, position: StartPosition) -> None:
         """Begin where the client was. What it has not acknowledged is sent again first."""
@@ -223,6 +154,7 @@ class StreamReader:
                 index=message.index,
                 attempt=attempt,
                 priority=message.priority,
+                work_timeout=self._work_timeout,
             )
         )
 
@@ -239,11 +171,8 @@ class StreamReader:
         reason = f"Messages {first} to {last} of the stream {self._queue.name} were removed before you read them."
         self._session.send(Error(self._wish.label, Code.NO_OBJECT, f"{self.queue_id}/{first}-{last}", reason))
 
-    def acknowledge(self, sequence: int, index: int | None, answer: Answer, *, synchronous: bool) -> bool:
-        """The client has finished a message. False if it is not outstanding here."""
-        held = self._held(sequence, index)
-        if held is None:
-            return False
+    def acknowledge(self, held: Outstanding, answer: Answer, *, synchronous: bool) -> None:
+        """The client has finished a message."""
         self._take_back(held)
         acked = held.message.index
         del self.unacked[acked]
@@ -251,27 +180,33 @@ class StreamReader:
         self.acked_above.add(acked)
         self._save(answer, synchronous=synchronous)
         self._places.fill()
-        return True
 
-    def fail(self, sequence: int, index: int | None, delay: float | None) -> bool:
-        """The client wants a message again. False if it is not outstanding here."""
-        held = self._held(sequence, index)
-        if held is None:
-            return False
+    def fail(self, held: Outstanding, delay: float | None) -> None:
+        """The client wants a message again."""
         self._take_back(held)
         if delay:
             asyncio.get_running_loop().call_later(delay, self._send_again, held)
         else:
             self._again.append(held)
         self._places.fill()
-        return True
 
-    def keep_alive(self, sequence: int, index: int | None) -> bool:
-        held = self._held(sequence, index)
-        if held is None:
-            return False
+    def release(self, held: Outstanding) -> None:
+        """The client has not begun with a message: it comes again at its place, as the same attempt."""
+        self._set_aside(held)
+        self._places.fill()
+
+    def release_all(self) -> None:
+        for held in list(self._outstanding.values()):
+            self._set_aside(held)
+        self._places.fill()
+
+    def _set_aside(self, held: Outstanding) -> None:
+        self._take_back(held)
+        held.attempt -= 1
+        insort(self._again, held, key=lambda one: one.message.index)
+
+    def keep_alive(self, held: Outstanding) -> None:
         held.deadline = time.monotonic() + self._work_timeout
-        return True
 
     def keep_all_alive(self) -> None:
         deadline = time.monotonic() + self._work_timeout
@@ -285,9 +220,12 @@ class StreamReader:
             self._take_back(held)
             self._send_again(held)
 
-    def _held(self, sequence: int, index: int | None) -> Outstanding | None:
+    def held(self, sequence: int, index: int | None, attempt: int | None) -> Outstanding | None:
+        """The message that a command names, if it is outstanding here."""
         held = self._outstanding.get(self._index_of.get(sequence, 0) if index is None else index)
-        return held if held is not None and held.message.sequence == sequence else None
+        if held is None or held.message.sequence != sequence or attempt not in (None, held.attempt):
+            return None
+        return held
 
     def _take_back(self, held: Outstanding) -> None:
         """It is not outstanding any more."""
@@ -310,6 +248,11 @@ class StreamReader:
             self._session.node.streams.submit(self.pending_write)
         self.pending_write.add(answer, synchronous)
 
+    def change_wish(self, wish: "Wish") -> None:
+        """Its subscription goes on under another label, or with another time for each message."""
+        self._wish = wish
+
     def end(self) -> None:
+        """Send nothing more. What the client has it may still acknowledge."""
         self.ended = True
         self._feed.readers.discard(self)

@@ -1,165 +1,150 @@
-"""Standing readers of a connection: each subscription's queues, places and order."""
+"""The subscriptions of one connection, and its readers of streams."""
 
-import asyncio
-from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from delivery.engine.queues import Watch
-from delivery.engine.waiters import Demand
+from psycopg import AsyncConnection
+
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
-from delivery.sessions.positions import StartPosition
-from delivery.sessions.stream_reader import Places, StreamReader
+from delivery.sessions.positions import StartPosition, open_position
+from delivery.sessions.stream_reader import SharedPlaces, StreamReader
+from delivery.sessions.subscription import Subscription, Wish
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a client subscribes to, as it is kept for registered clients."""
-
-    label: int | None
-    name: str
-    tags: tuple[str, ...]
-    match: Match
-    in_flight: int
-    work_timeout: float | None
-    sync: str
-    start: str | int = "new"  # streams: where a first subscription starts
-
-
-class Subscription:
-    """`any` gives each queue a reader with places of its own; every other match is one reader over all its queues."""
-
-    def __init__(self, session: "Session", wish: Wish) -> None:
+class Subscriptions:
+    def __init__(self, session: "Session") -> None:
         self._session = session
-        self.wish = wish
-        self.queues: dict[int, QueueRecord] = {}
-        self._demands: dict[int, Demand] = {}  # by queue where each has its own, otherwise under 0
-        self._streams: dict[int, StreamReader] = {}
-        self._stream_places: dict[int, Places] = {}  # as the demands
-        self._watch: Watch | None = None
-        self._held: Counter[int] = Counter()  # places that are taken from the start
-        self._arrived: dict[Demand, deque[Any]] = {}  # of `any`: what goes out in turns
-        self.ended = False
+        self._by_label: dict[int | None, Subscription] = {}
+        self._streams: dict[int, StreamReader] = {}  # by queue
+        # By queue: of subscriptions that ended, for the messages that the client still has.
+        self._ended_streams: dict[int, StreamReader] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_label)
+
+    def __iter__(self) -> Iterator[Subscription]:
+        return iter(self._by_label.values())
+
+    def __contains__(self, label: int | None) -> bool:
+        return label in self._by_label
+
+    def wishes(self) -> list[Wish]:
+        return [subscription.wish for subscription in self]
+
+    def queue_ids(self) -> set[int]:
+        return {queue_id for subscription in self for queue_id in subscription.queues}
+
+    def alike(self, name: str, tags: tuple[str, ...], match: Match) -> Subscription | None:
+        """The one that reads the same already."""
+        return next((subscription for subscription in self if subscription.is_about(name, tags, match)), None)
+
+    def check_label(self, label: int | None, alike: Subscription | None) -> None:
+        """A label stands for one subscription, unless a command is about that."""
+        known = self._by_label.get(label)
+        if known is not None and known is not alike:
+            reason = f"This connection has a subscription {_with_label(label)} already."
+            raise WillowError(Code.OBJECT_ALREADY_EXISTS, _label_key(label), reason)
+
+    def take_over(self, subscription: Subscription, wish: Wish) -> None:
+        del self._by_label[subscription.wish.label]
+        self._by_label[wish.label] = subscription
+        subscription.take_over(wish)
+
+    def add(self, wish: Wish) -> Subscription:
+        """It reads nothing before its `start`."""
+        subscription = self._by_label[wish.label] = Subscription(self._session, wish)
+        return subscription
+
+    def discard(self, subscription: Subscription) -> None:
+        """It could not start. The client may have ended it already and begun another one under its label."""
+        if self._by_label.get(subscription.wish.label) is subscription:
+            del self._by_label[subscription.wish.label]
+
+    def end(self, label: int | None) -> Subscription:
+        subscription = self._by_label.pop(label, None)
+        if subscription is None:
+            reason = f"This connection has no subscription {_with_label(label)}."
+            raise WillowError(Code.NO_OBJECT, _label_key(label), reason)
+        subscription.end()
+        for queue_id in subscription.queues:
+            if (reader := self._streams.pop(queue_id, None)) is not None:
+                self._ended_streams[queue_id] = reader
+        return subscription
+
+    def end_all(self) -> None:
+        for subscription in self:
+            subscription.end()
+
+    # streams
+
+    def stream(self, queue_id: int) -> StreamReader | None:
+        return self._streams.get(queue_id) or self._ended_streams.get(queue_id)
+
+    def has_ended(self, streams: Iterable[QueueRecord]) -> bool:
+        """Whether this connection read one of them before, so that its position may still be on its way to the disk."""
+        return any(stream.id in self._ended_streams for stream in streams)
+
+    def read_stream(
+        self, queue: QueueRecord, wish: Wish, places: SharedPlaces, position: StartPosition | None
+    ) -> StreamReader:
+        """`position` None: the stream was made after the subscription, which gets all of it."""
+        session = self._session
+        assert session.registered is not None
+        client_id = session.registered.id
+        reader = StreamReader(session, client_id, queue, wish, feed=session.node.feeds.of(queue.id), places=places)
+        self._streams[queue.id] = reader
+        self._ended_streams.pop(queue.id, None)
+
+        async def open_and_start(connection: AsyncConnection[Any]) -> None:
+            if opened := await open_position(connection, client_id, queue.id, "oldest"):
+                reader.start(opened)
+
+        if position is None:
+            session.node.on_desk_soon(open_and_start)
+        else:
+            reader.start(position)
+        return reader
+
+    def stream_refusal(self, stream: QueueRecord) -> WillowError | None:
+        """Why this connection may not begin to read a stream, if it may not."""
+        if self._session.registered is None:
+            reason = f"The queue {stream.name} is a stream: `register` before you subscribe to it."
+            return WillowError(Code.PERMISSION_DENIED, stream.name, reason)
+        if stream.id in self._streams:
+            reason = f"Another subscription of this client reads the stream {stream.name} already."
+            return WillowError(Code.OBJECT_ALREADY_EXISTS, stream.name, reason)
+        return None
 
     @property
-    def session_id(self) -> int:
-        return self._session.session_id
+    def reads_streams(self) -> bool:
+        return bool(self._streams or self._ended_streams)
 
     @property
-    def client_name(self) -> str | None:
-        return self._session.client_name
+    def has_unacknowledged(self) -> bool:
+        """Whether the client has messages of streams that it has not acknowledged yet."""
+        return any(reader.is_with_client for reader in self._streams.values())
 
-    def start(
-        self, queues: Sequence[QueueRecord], positions: Mapping[int, StartPosition], held: Sequence[Any] = ()
-    ) -> None:
-        """Begin to read. `held`: messages from an earlier session of the client, which are sent again first."""
-        self._watch = self._session.node.directory.watch(self.wish.name, self.wish.tags, self.wish.match, self.join)
-        self._held = Counter(self._reader_key(row.queue_id) for row in held)
-        self._read([queue for queue in queues if self._begins_with(queue, positions.get(queue.id))])
-        for row in held:
-            self._hand_out(self._demands[self._reader_key(row.queue_id)], [row])
-
-    def _reader_key(self, queue_id: int) -> int:
-        return queue_id if self.wish.match == "any" else 0
-
-    def join(self, queue: QueueRecord) -> None:
-        """Read from this queue too."""
-        if self._begins_with(queue, None):
-            self._read([queue])
-
-    def _begins_with(self, queue: QueueRecord, position: StartPosition | None) -> bool:
-        """Take a queue in, and read it if it is a stream. Returns whether it is a work queue that is to be read."""
-        if queue.id in self.queues:
-            return False
-        if queue.is_stream and (error := stream_refusal(self._session, queue)) is not None:
-            self._session.refuse(self.wish.label, error)
-            return False
-        self.queues[queue.id] = queue
-        if queue.is_stream:
-            places = self._stream_places.setdefault(self._reader_key(queue.id), Places(self.wish.in_flight))
-            self._streams[queue.id] = self._session.read_stream(queue, self.wish, places, position)
-        return not queue.is_stream
-
-    def _read(self, queues: Sequence[QueueRecord]) -> None:
-        """Those that share a reader begin together, so that it is in order over all of them from the start."""
-        by_reader: defaultdict[int, list[QueueRecord]] = defaultdict(list)
-        for queue in queues:
-            by_reader[self._reader_key(queue.id)].append(queue)
-        for key, together in by_reader.items():
-            if key not in self._demands:
-                self._demands[key] = self._demand(key, together)
-                continue
-            for queue in together:
-                self._session.node.engine.waiters.add_queue(self._demands[key], queue)
-
-    def _demand(self, key: int, queues: Sequence[QueueRecord]) -> Demand:
-        demand = Demand(
-            self,
-            self.wish.label,
-            queues,
-            places=self.wish.in_flight - self._held[key],
-            waits=True,
-            standing=True,
-            work_timeout=self.wish.work_timeout,
-            synchronous=self.wish.sync == "sync",
-        )
-        self._session.node.engine.waiters.add(demand)
-        return demand
-
-    def end(self) -> None:
-        """Read nothing more. What is in flight stays claimed."""
-        self.ended = True
-        if self._watch is not None:
-            self._session.node.directory.unwatch(self._watch)
-        for demand in self._demands.values():
-            self._session.node.engine.waiters.remove(demand)
+    def keep_all_alive(self) -> None:
         for reader in self._streams.values():
-            reader.end()
+            reader.keep_all_alive()
 
-    def take(self, demand: Demand, messages: Sequence[Any]) -> None:
-        if self.wish.match != "any":
-            self._hand_out(demand, messages)
-            return
-        if not self._arrived:
-            asyncio.get_running_loop().call_soon(self._hand_out_in_turns)
-        self._arrived.setdefault(demand, deque()).extend(messages)
+    def release_all(self) -> None:
+        for reader in (*self._streams.values(), *self._ended_streams.values()):
+            reader.release_all()
 
-    def _hand_out_in_turns(self) -> None:
-        """One of each queue, then the next of each, of what arrived in this turn of the loop."""
-        arrived, self._arrived = self._arrived, {}
-        while arrived:
-            for demand, messages in list(arrived.items()):
-                self._hand_out(demand, [messages.popleft()])
-                if not messages:
-                    del arrived[demand]
-
-    def _hand_out(self, demand: Demand, messages: Sequence[Any]) -> None:
-        def place_is_free() -> None:
-            demand.places += 1
-            if not demand.ended:
-                self._session.node.engine.waiters.refill(demand)
-
-        self._session.hand_over(demand.label, messages, place_is_free)
-
-    def went_empty(self, demand: Demand) -> None:
-        """A subscription waits for ever."""
-
-    def demand_failed(self, demand: Demand, error: WillowError) -> None:
-        """Nor is it told of a storage that is gone for a while."""
+    def send_overdue_again(self) -> None:
+        for reader in self._streams.values():
+            reader.send_overdue_again()
 
 
-def stream_refusal(session: "Session", stream: QueueRecord) -> WillowError | None:
-    """Why this session may not begin to read a stream, if it may not."""
-    if session.registered is None:
-        reason = f"The queue {stream.name} is a stream: `register` before you subscribe to it."
-        return WillowError(Code.PERMISSION_DENIED, stream.name, reason)
-    if stream.id in session.streams:
-        reason = f"Another subscription of this client reads the stream {stream.name} already."
-        return WillowError(Code.OBJECT_ALREADY_EXISTS, stream.name, reason)
-    return None
+def _with_label(label: int | None) -> str:
+    return "without a label" if label is None else f"with the label {label}"
+
+
+def _label_key(label: int | None) -> str:
+    return "label" if label is None else str(label)

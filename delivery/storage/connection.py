@@ -12,7 +12,7 @@ from psycopg.rows import namedtuple_row
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.columns import register_columns
 from delivery.storage.psycopg_internals.short_way import ShortWayConnection
-from delivery.storage.statement_connection import StatementConnection
+from delivery.storage.statement_connection import Row, StatementConnection
 
 # The message table is empty one minute and has a million rows the next, so its statistics are never to be trusted:
 # plans are made once, for any size, and always go by the indexes that the statements name.
@@ -74,11 +74,15 @@ async def fetch_rows(connection: AsyncConnection[Any], query: LiteralString, val
         return await cursor.fetchall()
 
 
-async def fetch_batch(connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any]) -> list[Any]:
-    """The same for a statement that runs all the time on a lane, with packed columns for its parameters."""
+async def fetch_batch(
+    connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any], row_type: type[Row]
+) -> list[Row]:
+    """The same for a statement that runs all the time: prepared where the connection is a lane's, with typed rows."""
     if isinstance(connection, StatementConnection):
-        return await connection.rows(query, values)
-    return await fetch_rows(connection, query, values)
+        return await connection.rows(query, values, row_type)
+    async with connection.cursor(row_factory=lambda _: row_type._make, binary=True) as cursor:
+        await cursor.execute(query, values)
+        return await cursor.fetchall()
 
 
 def without_values(error: psycopg.Error) -> str:

@@ -48,7 +48,7 @@ class BatchMeter:
 class Moves:
     """How many messages this process moved, by what became of them."""
 
-    __slots__ = ("claimed", "dead", "dropped", "finished", "handed_over", "popped", "posted", "retried")
+    __slots__ = ("claimed", "dead", "dropped", "finished", "handed_over", "popped", "posted", "released", "retried")
 
     def __init__(self) -> None:
         self.posted = 0
@@ -57,6 +57,7 @@ class Moves:
         self.popped = 0
         self.finished = 0
         self.retried = 0
+        self.released = 0  # given back by a client that had not begun
         self.dead = 0
         self.dropped = 0  # to make room
 

@@ -1,4 +1,4 @@
-"""Delayed messages of this node come due on time; the reaper sees to those whose node is gone."""
+"""Delayed messages of this node become ready on time. The reaper does it for nodes that are gone."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from delivery.moves.waiting import come_due
 from delivery.protocol.errors import WillowError
 from delivery.storage.lanes import Job, Lane
 from delivery.storage.statements import statement
@@ -36,13 +37,12 @@ class Delays:
         del self._timers[queue_id]
 
         async def work(connection: AsyncConnection[Any]) -> float | None:
-            parameters = {"queue_id": [queue_id], "now": None, "limit": MOST_AT_ONCE}
-            await connection.execute(statement("come_due"), parameters)
+            await come_due(connection, queue_ids=[queue_id], limit=MOST_AT_ONCE)
             row = await (await connection.execute(statement("next_due"), {"queue_id": queue_id})).fetchone()
             return row[0] if row else None
 
         def done(next_seconds: float | None) -> None:
-            self._became_ready(queue_id)  # perhaps the reaper was quicker; then its hint may be lost
+            self._became_ready(queue_id)  # also if the reaper was faster: its hint may be lost
             if next_seconds is not None:
                 self.expect(queue_id, max(0.0, next_seconds))
 
@@ -50,4 +50,4 @@ class Delays:
 
 
 def _leave_it_to_the_reaper(error: WillowError) -> None:
-    """The storage is gone for now; when it is back, the reaper finds what came due meanwhile."""
+    """The database is gone for now. When it is back, the reaper finds what came due meanwhile."""

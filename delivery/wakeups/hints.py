@@ -28,7 +28,7 @@ class Listener(Protocol):
     def messages_ready(self, queue_id: int, messages: int) -> None: ...
 
     def requests_unassigned(self, queue_id: int) -> None:
-        """What became ready may be requests, and whoever says so gives none to workers."""
+        """What became ready may be requests of a service, and the sender of the hint assigns none to workers."""
 
     def notices_wait(self) -> None: ...
 

@@ -47,7 +47,7 @@ def stage_slice(spark: SparkSession, files: Files, options: Options, slice_: Sli
     except (PySparkException, Py4JJavaError) as error:
         raise PipelineError(
             f"The journal could not be read: {spark_reason(error)}.",
-            "Nothing was lost: look after WILLOW_PIPELINE_READ_URL and the server, and run again.",
+            "Nothing was lost. Check WILLOW_PIPELINE_READ_URL and the server, and run again.",
         ) from None
     parts = staged_parts(spark, files, folder, slice_.first, slice_.past)
     arrived = sum(part.rows for part in parts)

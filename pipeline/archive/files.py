@@ -30,7 +30,8 @@ class Files:
         self._system.mkdirs(self._at(target).getParent())
         if not self._system.rename(self._at(source), self._at(target)):
             raise PipelineError(
-                f"{self.url(source)} could not be moved to {self.url(target)}.", "See who may write there; run again."
+                f"{self.url(source)} could not be moved to {self.url(target)}.",
+                "Check the permissions there, and run again.",
             )
 
     def delete(self, path: str) -> None:

@@ -67,7 +67,9 @@ def move_offset(connection: Connection, *, expected: int, to: int) -> None:
         "UPDATE willow_pipeline_offset SET next_tx = %s, moved_at = now() WHERE next_tx = %s", [to, expected]
     )
     if moved.rowcount != 1:
-        raise PipelineError("Another run has moved the pipeline's offset meanwhile; nothing was lost.", "Run again.")
+        raise PipelineError(
+            "Another run has moved the pipeline's offset in the meantime; nothing was lost.", "Run again."
+        )
 
 
 def add_parts(connection: Connection, parts: Sequence[Part]) -> None:
@@ -126,7 +128,7 @@ def roll_forward(connection: Connection, files: Files) -> None:
 def _place(files: Files, staged: str, path: str, day: date) -> None:
     if not files.exists(staged):
         raise PipelineError(
-            f"The archive lacks {files.url(staged)}: rows of {day} that count, and were not yet in their place.",
+            f"The archive lacks {files.url(staged)}, which has rows of {day} and was not yet moved to its place.",
             "`./willow pipeline backfill` archives the day again.",
         )
     files.move(staged, path)

@@ -63,7 +63,7 @@ def offset_lines(connection: Connection, options: Options) -> Iterator[str]:
         "SELECT next_tx, database, archive, to_char(moved_at, 'YYYY-MM-DD HH24:MI:SS') FROM willow_pipeline_offset"
     ).fetchone()
     if row is None:
-        yield "Offset       nothing was archived yet"
+        yield "Offset       nothing has been archived yet"
         return
     next_tx, database, archive, moved_at = row
     yield f"Archive      {archive}"
@@ -71,10 +71,10 @@ def offset_lines(connection: Connection, options: Options) -> Iterator[str]:
         yield f"             but WILLOW_PIPELINE_ARCHIVE says {options.archive}"
     yield f"Offset       transaction {next_tx} of {horizon(connection)}, moved at {moved_at} UTC"
     if database != fingerprint(connection):
-        yield "             of another database: this one was restored; `./willow pipeline backfill` starts anew"
+        yield "             of another database, so this one was restored; run `./willow pipeline backfill`"
     oldest = connection.execute(OLDEST_SNAPSHOT).fetchone()
     if oldest and oldest[1] is not None:
-        yield f"Snapshot     the oldest is {oldest[1]:.0f} s old, of {oldest[0] or 'a nameless program'}"
+        yield f"Snapshot     the oldest is {oldest[1]:.0f} s old, of {oldest[0] or 'a program without a name'}"
 
 
 def archive_lines(connection: Connection) -> Iterator[str]:
@@ -83,7 +83,7 @@ def archive_lines(connection: Connection) -> Iterator[str]:
     files, rows, size, first, last, verified, pending = row
     if files:
         yield f"Files        {files:,} with {rows:,} rows, {size / 1024**2:,.1f} MiB, from {first} to {last}"
-    yield f"Days         {verified} compared with the journal, {pending} whose facts are to be computed again"
+    yield f"Days         {verified} compared with the journal, {pending} whose facts must be computed again"
 
 
 def run_lines(connection: Connection) -> Iterator[str]:

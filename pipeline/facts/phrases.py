@@ -26,12 +26,12 @@ def odd_hour() -> Column:
 
 
 def unconsumed(hours: int) -> Column:
-    rest = f" message(s) live there, nobody reads it, and none was taken in the last {hours} hours."
+    rest = f" message(s) are in it, nobody reads it, and none was taken in the last {hours} hours."
     return F.concat(F.lit("Nobody consumes "), _queue(), F.lit(": "), _count(F.col("live")), F.lit(rest))
 
 
 def paused() -> Column:
-    return F.concat(_queue(), F.lit(" is paused, and "), _count(F.col("live")), F.lit(" message(s) live there."))
+    return F.concat(_queue(), F.lit(" is paused, and "), _count(F.col("live")), F.lit(" message(s) are in it."))
 
 
 def _is(kind: str) -> Column:

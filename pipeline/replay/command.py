@@ -94,9 +94,9 @@ def _decide(record: Record, unsure: str | None) -> None:
     names = record.unsure(timedelta(seconds=remembered * SURELY_REMEMBERED), datetime.now(UTC))
     if names and unsure is None:
         raise PipelineError(
-            f"{len(names):,} messages were under way when the last run broke off, and the broker may have forgotten "
+            f"{len(names):,} messages were in progress when the last run stopped, and the broker may no longer know "
             "whether it has them.",
-            "`--unsure post` posts them, perhaps twice; `--unsure skip` leaves them out.",
+            "`--unsure post` posts them, perhaps a second time; `--unsure skip` leaves them out.",
         )
     if unsure == "skip":
         record.answered((), dict.fromkeys(names, "left out: it may have been posted before"))
@@ -106,9 +106,9 @@ def _decide(record: Record, unsure: str | None) -> None:
 
 def _say_what_is_there(progress: Progress, wanted: Wanted, found: Found, record: Record, rate: float) -> None:
     left = found.with_body - len(record.posted) - len(record.refused)
-    progress.say(f"Of {wanted.queue} {found.messages:,} messages ended from {wanted.since} to {wanted.until}.")
+    progress.say(f"{found.messages:,} messages of {wanted.queue} ended from {wanted.since} to {wanted.until}.")
     if found.first and found.last:
-        progress.say(f"The first of them at {found.first}, the last at {found.last}.")
+        progress.say(f"The first ended at {found.first}, the last at {found.last}.")
     progress.say(f"{found.with_body:,} have a body, {wording.size(found.bytes)} in all.")
     if found.with_body < found.messages:
         progress.say(f"{found.messages - found.with_body:,} have none and cannot be posted: {WHY_NO_BODY}")
@@ -128,8 +128,8 @@ def _say_what_was_done(progress: Progress, found: Found, target: Target, record:
     if len(record.refused) > MOST_REFUSALS_SHOWN:
         progress.say(f"Not posted: {len(record.refused) - MOST_REFUSALS_SHOWN:,} more.")
     if left:
-        progress.say(f"{left:,} are not posted yet: the same command goes on with them.")
-    progress.say(f"{record.file} tells it message by message.")
+        progress.say(f"{left:,} are not posted yet. Run the same command again to continue.")
+    progress.say(f"{record.file} has the details of each message.")
 
 
 def _wanted(arguments: argparse.Namespace) -> Wanted:

@@ -97,6 +97,6 @@ async def _post_batch(
             ending = answer
     record.answered(posted, refused)
     if isinstance(ending, refusal):
-        raise PipelineError(f"The broker refused to go on: {ending}", "Run the same command again to post the rest.")
+        raise PipelineError(f"The broker refused the posts: {ending}", "Run the same command again to post the rest.")
     if ending is not None:
         raise ending

@@ -47,7 +47,7 @@ class Record:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             stream.close()
-            raise PipelineError("This replay is under way already.", f"Its record is {file}.") from None
+            raise PipelineError("This replay is already running.", f"Its record is {file}.") from None
         record = cls(file, stream)
         if not stream.tell():
             record._write({"about": dict(about), "nonce": record.nonce})

@@ -61,7 +61,7 @@ def select(spark: SparkSession, connection: Connection, archive: str, wanted: Wa
     paths = [path for (path,) in connection.execute(PATHS, [wanted.since, wanted.until]).fetchall()]
     if not paths:
         raise PipelineError(
-            f"The archive has nothing of that time: {_days(connection)}", "`./willow pipeline run` goes on."
+            f"The archive has nothing of that time: {_days(connection)}", "Run `./willow pipeline run` to archive more."
         )
     rows = read_archived(spark, present(Files(spark, archive), paths)).where(
         (F.col("queue_name") == wanted.queue)

@@ -37,7 +37,7 @@ def main(arguments: argparse.Namespace) -> int:
         ) from None
     print(f"Wrote {arguments.output}: {period.first} to {period.last}, {figures.queues.total:,} queues.")
     if not figures.queues.rows:
-        print("There are no facts of these days. `./willow pipeline run` makes them from the journal.")
+        print("There are no facts for these days. `./willow pipeline run` computes them from the journal.")
     return 0
 
 

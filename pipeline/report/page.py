@@ -47,9 +47,9 @@ def _header(figures: Figures) -> Element:
 def _nothing() -> Element:
     return element(
         "p",
-        "There are no facts of these days. ",
+        "There are no facts for these days. ",
         element("code", "./willow pipeline run"),
-        " makes them from the journal.",
+        " computes them from the journal.",
     )
 
 
@@ -164,7 +164,7 @@ def _dead_letters(figures: Figures) -> Element:
         "Dead letters",
         element(
             "p",
-            "Messages that died of the same error, in which numbers, names and the like are taken out.",
+            "Messages that died of the same error, apart from numbers, names and the like.",
             class_="quiet",
         ),
         element("ol", *map(_cluster, figures.clusters.rows), class_="clusters"),

@@ -1,4 +1,4 @@
-"""Every pair of statements that lock rows of messages, queues and free IDs, interleaved: no pair waits in a circle.
+"""Every pair of statements that lock rows of messages, queues and their counts, interleaved: no pair waits in a circle.
 
 A third connection holds one row. The first statement locks what it comes to before that row, and waits; the second one
 begins; then the row is let go. If the two lock the same rows in different orders, PostgreSQL finds a deadlock.
@@ -21,32 +21,34 @@ from tests.support.cluster import PATIENCE
 
 QUEUES = (1, 2)
 CLAIMED, READY, DELAYED = (1, 2), (3, 4), (5, 6)  # sequences in each queue
-HOLDER = 7
+EMPTY_QUEUE = 3
+HOLDER, POSTER = 7, 8
 # Later rows first, so that an index with equal keys gives them in another order than that of their IDs.
 FILL = f"""
-    DELETE FROM delivery_message; DELETE FROM delivery_freesequences; DELETE FROM queues_queue;
+    DELETE FROM delivery_message; DELETE FROM delivery_endedcount; DELETE FROM queues_queue;
     INSERT INTO queues_queue (id, name, tags, kind, retry_limit, heartbeat_timeout, retry_delay, retry_backoff,
-                              retry_delay_max, overflow, updatable, keep_bodies, retention_acked, newest_index,
-                              next_sequence, paused)
-    SELECT id, 'queue-' || id, '{{}}', 'work', 3, 300, 0, 2, 300, 'reject', false, false, false, 6, 20, false
-    FROM unnest(ARRAY{list(QUEUES[::-1])}) AS id;
+                              retry_delay_max, overflow, updatable, keep_bodies, retention_acked, paused)
+    SELECT id, 'queue-' || id, '{{}}', 'work', 3, 300, 0, 2, 300, 'reject', false, false, false, false
+    FROM unnest(ARRAY{list((*QUEUES, EMPTY_QUEUE)[::-1])}) AS id;
+    UPDATE queues_counter SET newest_index = 6, next_sequence = 20;
+    INSERT INTO delivery_endedcount (queue_id, node_id, messages)
+    SELECT q, 1, 1 FROM unnest(ARRAY{list(QUEUES[::-1])}) AS q;
     INSERT INTO delivery_message (queue_id, sequence, index, priority, state, body, holder, lease_until, available_at,
                                   attempts, work_timeout, poster, poster_node, notify, expires_at)
     SELECT q, s, s, 0, CASE WHEN s <= 2 THEN 2 WHEN s <= 4 THEN 0 ELSE 1 END, 'x',
            CASE WHEN s <= 2 THEN {HOLDER} END, CASE WHEN s <= 2 THEN now() END,
-           CASE WHEN s > 4 THEN now() END, 1, 300, 1, 1, 0, now()
+           CASE WHEN s > 4 THEN now() END, 1, 300, {POSTER}, 1, 0, now()
     FROM unnest(ARRAY{list(QUEUES[::-1])}) AS q, generate_series(6, 1, -1) AS s ORDER BY q DESC, s DESC;
-    INSERT INTO delivery_freesequences (queue_id, sequences)
-    SELECT q, ARRAY[n] FROM unnest(ARRAY{list(QUEUES[::-1])}) AS q, generate_series(10, 12) AS n ORDER BY q DESC, n;
 """
 HELD_ROWS = (
     *(f"SELECT 1 FROM queues_queue WHERE id = {queue} FOR UPDATE" for queue in QUEUES),
+    *(f"SELECT 1 FROM queues_counter WHERE queue_id = {queue} FOR UPDATE" for queue in (*QUEUES, EMPTY_QUEUE)),
+    *(f"SELECT 1 FROM delivery_endedcount WHERE queue_id = {queue} FOR UPDATE" for queue in QUEUES),
     *(
         f"SELECT 1 FROM delivery_message WHERE queue_id = {queue} AND sequence = {sequence} FOR UPDATE"
         for queue in QUEUES
         for sequence in (*CLAIMED, *READY, *DELAYED)
     ),
-    *(f"SELECT 1 FROM delivery_freesequences WHERE queue_id = {queue} FOR UPDATE" for queue in QUEUES),
 )
 WAITS = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
 
@@ -65,6 +67,8 @@ def ids(*sequences: int) -> dict[str, Any]:
         "reason": TextColumn(["failed"] * count),
         "error": TextColumn([None] * count),
         "delay": Float8Column([0.0] * count),
+        "attempt": BigintColumn([None] * count),
+        "final": BigintColumn([0] * count),
         "outcome": "finished",
         "node": 1,
         "node_name": "test",
@@ -90,6 +94,7 @@ def post() -> dict[str, Any]:
     nothing = [None] * 2
     return {
         "queue_id": BigintColumn(QUEUES),
+        "sequence": BigintColumn(nothing),
         "priority": BigintColumn([0, 0]),
         "body": ByteaColumn([b"x", b"x"]),
         "delay": Float8Column(nothing),
@@ -109,7 +114,7 @@ ACROSS = {
     "queue_id": BigintColumn(QUEUES),
     "places": 4,
     "looked_at": 4,
-    "in_turns": False,
+    "evenly": False,
     "holder": HOLDER,
     "work_timeout": None,
     "pops": False,
@@ -127,8 +132,6 @@ REPLACED = {
 }
 Parameters = Callable[[], Mapping[str, Any]]
 
-# compact_sequences and restart_sequences are left out: they lock free IDs and queues in another order than `post`, and
-# go when IDs are given out otherwise.
 STATEMENTS: dict[str, Parameters] = {
     "post": post,
     "lock_queues": lambda: {"queue_id": list(QUEUES)},
@@ -138,6 +141,15 @@ STATEMENTS: dict[str, Parameters] = {
     "finish": lambda: ids(*CLAIMED),
     "retry": lambda: ids(*CLAIMED),
     "keepalive": lambda: ids(*CLAIMED),
+    "release": lambda: ids(*CLAIMED),
+    "cancel": lambda: {
+        "queue_id": BigintColumn([1, 1, 2, 2]),
+        "index": BigintColumn([*READY, *READY]),
+        "session": BigintColumn([POSTER] * 4),
+        "key": BigintColumn([None] * 4),
+        "node": 1,
+        "node_name": "test",
+    },
     "bury": lambda: ids(*CLAIMED, *READY, *DELAYED),
     "restart_leases": lambda: {"holder": [HOLDER]},
     "hand_claims_over": lambda: {"from": HOLDER, "to": HOLDER + 1},
@@ -156,6 +168,8 @@ STATEMENTS: dict[str, Parameters] = {
     },
     "lock_unclaimed": lambda: ids(*READY, *DELAYED) | {"untouched": False},
     "take_out": lambda: ids(*READY, *DELAYED),
+    "restart_sequences": lambda: BOUNDED,
+    "fold_ended_counts": lambda: BOUNDED,
 }
 
 

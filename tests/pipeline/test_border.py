@@ -111,7 +111,7 @@ def test_commands_answer_misuse_with_a_sentence(
 
 def test_status_tells_how_far_the_archive_is(ledger: Any, spark: SparkSession) -> None:
     before = pipeline("status", DATABASE_URL=ledger.url).stdout
-    assert "nothing was archived yet" in before
+    assert "nothing has been archived yet" in before
     ledger.archive(spark)
     after = pipeline("status", DATABASE_URL=ledger.url, WILLOW_PIPELINE_ARCHIVE=str(ledger.folder)).stdout
     assert f"Archive      {ledger.options.archive}" in after

@@ -57,7 +57,7 @@ def test_an_archive_is_the_same_folder_from_wherever_a_command_is_started(
 @pytest.mark.parametrize(
     ("master", "sentence"),
     [
-        ("nonsense", "The master is 'nonsense', but Spark's masters are"),
+        ("nonsense", "The master is 'nonsense', but it must be a Spark master such as"),
         ("local[x]", "not be started on local[x]: Could"),
     ],
 )
@@ -93,5 +93,5 @@ def test_a_schedule_for_cron_does_not_queue_up_behind_another_one(ledger: Ledger
     with connect(ledger.url) as other:
         other.execute("SELECT pg_advisory_lock(%s)", [ONE_ACTIVE_SCHEDULE])
         code, output, _ = finished(ledger, "manage.py", "pipeline_schedule", "--once")
-    assert (code, output) == (0, "Another schedule is at work; this one is left out.\n")
+    assert (code, output) == (0, "Another schedule is running the pipeline; this run is skipped.\n")
     assert ledger.query("SELECT count(*) FROM willow_pipeline_runs") == [(0,)]

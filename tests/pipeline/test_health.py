@@ -166,10 +166,10 @@ def test_queues_nobody_consumes_are_found(spark: SparkSession) -> None:
     paused, unconsumed = findings(spark, [long_ago, lately], queues=queues)
     assert (unconsumed.kind, unconsumed.severity, unconsumed.queue_id) == ("unconsumed", "warning", 1)
     assert unconsumed.sentence == (
-        "Nobody consumes orders [eu]: 1,200 message(s) live there, nobody reads it, and none was taken in the last"
+        "Nobody consumes orders [eu]: 1,200 message(s) are in it, nobody reads it, and none was taken in the last"
         " 24 hours."
     )
-    assert (paused.severity, paused.sentence) == ("note", "halted is paused, and 1,200 message(s) live there.")
+    assert (paused.severity, paused.sentence) == ("note", "halted is paused, and 1,200 message(s) are in it.")
 
 
 def test_without_facts_and_queues_there_are_no_findings(spark: SparkSession) -> None:

@@ -35,7 +35,9 @@ def indexes(ledger: Ledger, spark: SparkSession) -> list[int]:
 def test_files_lost_before_they_were_in_place_are_made_again(half_done: Ledger, spark: SparkSession) -> None:
     staged = half_done.query("SELECT staged FROM willow_archive_parts WHERE state = 'committed' ORDER BY path")
     shutil.rmtree(half_done.folder / "_staging")
-    with pytest.raises(PipelineError, match=rf"lacks \S+/{staged[0][0]}: rows of .*`./willow pipeline backfill`"):
+    with pytest.raises(
+        PipelineError, match=rf"lacks \S+/{staged[0][0]}, which has rows of .*`./willow pipeline backfill`"
+    ):
         half_done.run(spark)
     done = half_done.backfill(spark, since=NOON.date(), until=NOON.date())  # both days are mended all the same
     assert done.rows == 4

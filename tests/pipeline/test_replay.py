@@ -102,7 +102,7 @@ def bodies(taken: Callable[[], list[Taken]]) -> list[bytes]:
 
 def test_without_go_nothing_is_posted(replay: Replay, taken: Callable[[], list[Taken]], tmp_path: Path) -> None:
     said = replay()
-    assert "Of orders 6 messages ended from" in said
+    assert "6 messages of orders ended from" in said
     assert "5 have a body, 50 B in all." in said
     assert "1 have none and cannot be posted" in said
     assert "5 are to be posted, in about 5.0 ms at 1000 per second." in said
@@ -187,7 +187,7 @@ def test_what_may_have_been_posted_long_ago_is_for_a_person_to_decide(
     long_ago = {**json.loads(sending), "at": (YESTERDAY - timedelta(days=1)).isoformat()}
     other_texts = {**json.loads(about), "nonce": "other"}  # those of today are still known to the broker
     file.write_text(f"{json.dumps(other_texts)}\n{json.dumps(long_ago)}\n")
-    with pytest.raises(PipelineError, match="2 messages were under way when the last run broke off"):
+    with pytest.raises(PipelineError, match="2 messages were in progress when the last run stopped"):
         replay("--go")
     said = replay("--go", "--unsure", choice)
     assert ("left out: it may have been posted before" in said) == (choice == "skip")
@@ -214,7 +214,7 @@ def test_a_full_queue_ends_the_run_and_the_next_one_goes_on(
             await client.create(queue, tags=["eu"], max_length=3)
 
     asyncio.run(bound())
-    with pytest.raises(PipelineError, match="The broker refused to go on: Overloaded"):
+    with pytest.raises(PipelineError, match="The broker refused the posts: Overloaded"):
         replay("--go")
     assert len(posted := bodies(taken)) == 3
     replay("--go")
@@ -237,7 +237,7 @@ def test_two_runs_of_one_replay_do_not_meet(replay: Replay, monkeypatch: pytest.
         replay("--go")
 
     monkeypatch.setattr(command, "post_all", meanwhile)
-    with pytest.raises(PipelineError, match="This replay is under way already"):
+    with pytest.raises(PipelineError, match="This replay is already running"):
         replay("--go")
 
 

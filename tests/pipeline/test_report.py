@@ -161,7 +161,7 @@ def test_a_long_period_is_shown_by_day(url: str) -> None:
 
 def test_without_facts_the_page_says_so(url: str) -> None:
     texts = Parsed(report(url)).texts
-    assert "There are no facts of these days." in texts
+    assert "There are no facts for these days." in texts
     assert "Nothing out of the ordinary was found." in texts
 
 

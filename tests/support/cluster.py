@@ -148,6 +148,31 @@ class Cluster:
             blocking.execute("LOCK TABLE delivery_pendingnotice IN EXCLUSIVE MODE")
             yield
 
+    @contextmanager
+    def flushes_held_up(self) -> Iterator[None]:
+        """Commits that must be safe before they are answered wait meanwhile, others do not.
+
+        PostgreSQL is told of a standby that does not exist, and the first kind waits for it: also the heartbeat of a
+        node, by which one sees that it has begun.
+        """
+        try:
+            self.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+            self.query("SELECT pg_reload_conf()")
+            assert wait_until(lambda: bool(self.held_up()), PATIENCE)
+            yield
+        finally:
+            self.query("ALTER SYSTEM RESET synchronous_standby_names")
+            self.query("SELECT pg_reload_conf()")
+            assert wait_until(lambda: not self.held_up(), PATIENCE)
+
+    def held_up(self) -> list[str]:
+        """The connections whose commits wait."""
+        rows = self.query(
+            "SELECT application_name FROM pg_stat_activity"
+            " WHERE datname = current_database() AND wait_event = 'SyncRep'"
+        )
+        return [name for (name,) in rows]
+
     def stop(self) -> None:
         """End everything. Nothing may have gone wrong in a way that nobody foresaw."""
         processes = [*self._reapers, *self.nodes]

@@ -44,7 +44,7 @@ def postgres_binaries(account: Account, *, major_version: int | None = None) -> 
         if major_version is None or major_version == binaries.major_version():
             return _postgres_for(account, binaries)
     wanted = f"PostgreSQL {major_version}" if major_version else "PostgreSQL"
-    raise EmbeddedServerError(f"No programs of {wanted} were found; install them or set DATABASE_URL.")
+    raise EmbeddedServerError(f"No programs of {wanted} were found; install them, or set DATABASE_URL.")
 
 
 def valkey_binary(account: Account) -> Path:
@@ -59,7 +59,7 @@ def valkey_binary(account: Account) -> Path:
     for name in ("valkey-server", "redis-server"):
         if found := shutil.which(name):
             return Path(found)
-    raise EmbeddedServerError("No Valkey or Redis server was found; install one or set REDIS_URL.")
+    raise EmbeddedServerError("No Valkey or Redis server was found; install one, or set REDIS_URL.")
 
 
 def _postgres_candidates() -> Iterator[PostgresBinaries]:

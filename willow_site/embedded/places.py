@@ -51,7 +51,7 @@ def _shared_folder(name: str) -> Path:
     except OSError as error:
         raise EmbeddedServerError(
             f"The embedded servers need {folder}, because their account cannot enter the home, "
-            f"but it cannot be made: {error.strerror}."
+            f"but it cannot be created: {error.strerror}."
         ) from None
     return folder
 

@@ -96,7 +96,7 @@ class PostgresServer(EmbeddedServer):
         account = account_of(self.data.stat().st_uid) if self.data.exists() else service_account()
         if os.geteuid() not in (0, account.uid):
             raise EmbeddedServerError(
-                f"The data in {self.data} belong to {account.name}; start Willow as that user or as root, "
+                f"The data in {self.data} belongs to {account.name}; start Willow as that user or as root, "
                 "or choose another home."
             )
         return account

@@ -23,7 +23,10 @@ def arguments_for_pytest(arguments: list[str]) -> list[str]:
     if os.geteuid() == 0 and shutil.which("apt-get"):
         _install()
         return arguments
-    print(f"Leaving out {TESTS}: no Chromium here. On Debian and Ubuntu: sudo {' '.join(INSTALL)}", flush=True)
+    print(
+        f"Leaving out {TESTS}, because there is no Chromium. On Debian and Ubuntu, run: sudo {' '.join(INSTALL)}",
+        flush=True,
+    )
     return [*arguments, f"--ignore={TESTS}"]
 
 
@@ -34,9 +37,9 @@ def _may_run_browser_tests(arguments: Sequence[str]) -> bool:
 
 
 def _install() -> None:
-    print("Installing Chromium for the browser tests (only when there is none).", flush=True)
+    print("Installing Chromium for the browser tests, because there is none.", flush=True)
     quiet = {"env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, "capture_output": True, "text": True}
     subprocess.run(["apt-get", "update"], check=False, **quiet)  # type: ignore[call-overload]
     installed = subprocess.run(INSTALL, check=False, **quiet)  # type: ignore[call-overload]
     if installed.returncode:
-        raise LauncherError(f"Chromium was not installed:\n{installed.stdout[-2000:]}{installed.stderr[-2000:]}")
+        raise LauncherError(f"Chromium could not be installed:\n{installed.stdout[-2000:]}{installed.stderr[-2000:]}")

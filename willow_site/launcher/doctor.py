@@ -32,7 +32,7 @@ def _examine(patient: Patient) -> Iterator[Finding]:
     yield exposure(patient)
     yield redis(patient)
     if not patient.configuration.database_url and not patient.home.has_postgres():
-        yield good("There are no data yet; the first `./willow up` makes a PostgreSQL for them.")
+        yield good("There is no data yet. The first `./willow up` creates a PostgreSQL for it.")
         return
     patient.home.make()  # Django needs a secret key to look at the migrations, and keeps it there
     servers = Servers(patient.configuration, patient.home, end_with_launcher=False)
@@ -46,4 +46,4 @@ def _examine(patient: Patient) -> Iterator[Finding]:
 def _show(finding: Finding) -> None:
     print(f"{finding.verdict.value:5}  {finding.what}")
     if finding.remedy:
-        print(f"       Remedy: {finding.remedy}")
+        print(f"       Fix: {finding.remedy}")

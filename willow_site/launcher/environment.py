@@ -38,7 +38,9 @@ def _install(files: list[str]) -> None:
                 if not _is_installed(file):
                     _install_file(file)
     except PermissionError as error:
-        raise LauncherError(f"Willow cannot write {error.filename}; start it as the owner of the folder.") from None
+        raise LauncherError(
+            f"Willow cannot write {error.filename}; start it as the user who owns the folder."
+        ) from None
 
 
 def _stamp(file: str) -> Path:
@@ -60,10 +62,12 @@ def _has_working_pip() -> bool:
 def _make_environment() -> None:
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         raise LauncherError(
-            f"{sys.executable} cannot make a virtual environment; on Debian and Ubuntu install python3-venv."
+            f"{sys.executable} cannot create a virtual environment. On Debian and Ubuntu, install python3-venv."
         )
-    print("Making a Python environment in .venv (only the first time).", flush=True)
-    _run_or_raise([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "The Python environment was not made")
+    print("Creating a Python environment in .venv (only the first time).", flush=True)
+    _run_or_raise(
+        [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "The Python environment could not be created"
+    )
 
 
 def _install_file(file: str) -> None:
@@ -71,7 +75,7 @@ def _install_file(file: str) -> None:
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
     if file in INSTALLED_ASIDE:
         pip += ["--no-deps", "--upgrade", "--target", str(ENVIRONMENT / INSTALLED_ASIDE[file])]
-    _run_or_raise([*pip, "-r", str(PROJECT_FOLDER / file)], f"The packages of {file} were not installed")
+    _run_or_raise([*pip, "-r", str(PROJECT_FOLDER / file)], f"The packages of {file} could not be installed")
     for outdated in ENVIRONMENT.glob(f"{file}.*.installed"):
         outdated.unlink()
     _stamp(file).touch()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def add_home_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--home", type=Path, help="the folder of this node's own data (WILLOW_HOME)")
+    parser.add_argument("--home", type=Path, help="the folder for this node's data (WILLOW_HOME)")
 
 
 def environ_with_home(environ: Mapping[str, str], options: argparse.Namespace) -> dict[str, str]:

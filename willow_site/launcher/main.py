@@ -28,12 +28,12 @@ class Command:
 
 
 COMMANDS = (
-    Command("up", "runs Willow in the foreground with all it needs, until Ctrl-C"),
-    Command("status", "tells what runs where"),
-    Command("doctor", "tells what is wrong with this machine or configuration, and the remedy"),
-    Command("manage", "runs a Django management command against the same home"),
+    Command("up", "runs Willow in the foreground with everything it needs, until Ctrl-C"),
+    Command("status", "shows what is running, and where"),
+    Command("doctor", "checks this machine and the configuration, and says how to fix what is wrong"),
+    Command("manage", "runs a Django management command on the same home"),
     Command("pipeline", "archives the journal and computes facts from it, on Spark", BROKER + SPARK),
-    Command("test", "runs the tests with servers of their own; arguments go to pytest", DEVELOPMENT + SPARK),
+    Command("test", "runs the tests on their own servers; arguments go to pytest", DEVELOPMENT + SPARK),
     Command("lint", "checks style, types and the direction of imports", DEVELOPMENT),
     Command("bench", "measures Willow on this machine; arguments go to the benchmarks", DEVELOPMENT),
 )
@@ -62,6 +62,6 @@ def _explain(arguments: list[str]) -> int:
     asked = arguments[:1] in ([], ["help"], ["-h"], ["--help"])
     lines = [f"  ./willow {command.name:9} {command.about}" for command in COMMANDS]
     if not asked:
-        lines.insert(0, f"Willow has no command {arguments[0]}. These are its commands:")
+        lines.insert(0, f"There is no command {arguments[0]}. The commands are:")
     print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
     return 0 if asked else 2

@@ -76,7 +76,7 @@ class Node:
         )
         try:
             if await process.wait() != 0:
-                raise LauncherError("Willow could not prepare its database; the reason stands above.")
+                raise LauncherError("Willow could not prepare its database; see the reason above.")
         except asyncio.CancelledError:
             process.terminate()
             await process.wait()
@@ -100,7 +100,7 @@ class Node:
         configuration = self._configuration
         while not await asyncio.to_thread(answers, configuration.bind, configuration.port):
             if max(broker.failures for broker in self._brokers) >= FAILURES_BEFORE_READY:
-                raise LauncherError("The broker cannot start; the reason stands above.")
+                raise LauncherError("The broker could not start; see the reason above.")
             await asyncio.sleep(PROBE_PAUSE)
 
     def _announce(self) -> None:
@@ -116,7 +116,7 @@ class Node:
             await asyncio.sleep(WATCH_PAUSE)
             # In this thread on purpose: Linux ends a server with the thread that started it.
             for name in self._servers.revive():
-                print(f"{name} had ended and was started again.", flush=True)
+                print(f"{name} had stopped and was restarted.", flush=True)
 
     def _supervised(self, name: str, command: str, environ: Mapping[str, str]) -> SupervisedProcess:
         return SupervisedProcess(name, self._manage(command), environ, self._home.processes)

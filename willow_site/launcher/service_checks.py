@@ -30,14 +30,14 @@ def exposure(patient: Patient) -> Finding:
     if configuration.debug:
         return wrong("WILLOW_DEBUG is on and the broker is reachable from outside.", "Turn it off.")
     if configuration.anonymous == "all":
-        return note("Whoever reaches the port may use the broker without a key.", "Set WILLOW_ANONYMOUS.")
+        return note("Anyone who can reach the port may use the broker without a key.", "Set WILLOW_ANONYMOUS.")
     return good("Callers from other machines need a key.")
 
 
 def redis(patient: Patient) -> Finding:
     url = patient.configuration.redis_url
     if url is None:
-        return good("No Redis is configured; one process needs none, and for several a Valkey is embedded.")
+        return good("No Redis is configured. One process needs none; for several, Willow runs its own Valkey.")
     parts = urlsplit(url)
     try:
         socket.create_connection((parts.hostname, parts.port or REDIS_PORT), timeout=CONNECT_SECONDS).close()
@@ -84,7 +84,7 @@ def _durability(connection: "psycopg.Connection[Any]") -> Finding:
         value = _shown(connection, f"SHOW {name}")
         if value == "off":
             return wrong(f"The database has {name} off: a crash can lose messages.", f"Turn {name} on.")
-    return good("The database writes to disk before it says so.")
+    return good("The database flushes commits to disk.")
 
 
 def _clock_difference(connection: "psycopg.Connection[Any]") -> Finding:
@@ -92,7 +92,7 @@ def _clock_difference(connection: "psycopg.Connection[Any]") -> Finding:
     if difference > LARGEST_CLOCK_DIFFERENCE:
         return note(
             f"The clocks of the database and of this machine differ by {difference:.1f} s.",
-            "Keep both by a time server.",
+            "Synchronise both with a time server.",
         )
     return good("The clocks of the database and of this machine agree.")
 
@@ -110,4 +110,4 @@ def _migrations(patient: Patient) -> Finding:
     answer = subprocess.run(check, env=dict(patient.environ), cwd=PROJECT_FOLDER, capture_output=True, check=False)
     if answer.returncode == 0:
         return good("The database schema is up to date.")
-    return note("The database schema is not up to date.", "`./willow up` or `./willow manage migrate` does it.")
+    return note("The database schema is not up to date.", "Run `./willow up` or `./willow manage migrate`.")

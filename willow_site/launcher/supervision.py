@@ -38,7 +38,7 @@ class SupervisedProcess:
             try:
                 await asyncio.wait_for(self._process.wait(), patience)
             except TimeoutError:
-                print(f"The {self.name} did not end within {patience:g} seconds and is killed.", flush=True)
+                print(f"The {self.name} did not stop within {patience:g} seconds and was killed.", flush=True)
                 self._process.kill()
         if self._keeper:
             await self._keeper
@@ -54,7 +54,7 @@ class SupervisedProcess:
             if time.monotonic() - began > STABLE_SECONDS:
                 delay = FIRST_DELAY
             self.failures += 1
-            print(f"The {self.name} {_how_it_ended(exit_code)} and is started again in {delay:g} s.", flush=True)
+            print(f"The {self.name} {_how_it_ended(exit_code)} and will be restarted in {delay:g} s.", flush=True)
             await self._pause(delay)
             delay = min(delay * 2, LONGEST_DELAY)
 

@@ -23,7 +23,7 @@ def run(arguments: list[str]) -> int:
     home.make()
     with home.held(port=configuration.port):
         for name in end_orphans(home.processes, patience=configuration.drain_seconds + ORPHAN_GRACE):
-            print(f"Ended the {name} that a killed launcher had left behind.", flush=True)
+            print(f"Stopped the {name} that a killed launcher had left behind.", flush=True)
         # Without sharing, so that it fails also where another node shares the port among its processes.
         bound_socket(configuration.bind, configuration.port, shared=False).close()
         servers = Servers(configuration, home, end_with_launcher=True)
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", help="the port of the broker and the console (WILLOW_PORT)")
     add_home_option(parser)
     parser.add_argument("--processes", help="how many broker processes share the port (WILLOW_PROCESSES)")
-    parser.add_argument("--no-reaper", action="store_true", help="leave the reaper to another node")
+    parser.add_argument("--no-reaper", action="store_true", help="do not run a reaper here; another node must run one")
     return parser
 
 

@@ -84,6 +84,6 @@ class PlainServer(Server):
         try:
             await asyncio.wait_for(self._drain(), self._drain_seconds)
         except TimeoutError:
-            logger.warning("Commands were still under way after %g seconds of draining.", self._drain_seconds)
+            logger.warning("Commands were still in progress after %g seconds of draining.", self._drain_seconds)
         finally:
             self.stop()

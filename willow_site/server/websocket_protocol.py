@@ -11,6 +11,7 @@ from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from twisted.python.failure import Failure
 
+from delivery.protocol.limits import FrameEnds
 from willow_site.server.websocket_frames import message_frame, whole_text
 
 NORMAL_CLOSURE = 1000
@@ -20,11 +21,12 @@ MOST_READS = 10_000  # of a broken connection: more than the system keeps for on
 class BrokerWebSocketProtocol(WebSocketProtocol):
     """Hands each message to the application, or only its size if it is larger than the limit.
 
-    A message that is too large is thrown away while it streams in; the application gets
-    `{"type": "websocket.receive", "too_large": <bytes>}` and the connection goes on.
+    A message that is too large is thrown away while it streams in, but for its two ends; the application gets
+    `{"type": "websocket.receive", "too_large": <ends>, "binary": <bool>}` and the connection goes on.
     """
 
     reading_paused = False
+    _ends: FrameEnds | None = None  # of a message that is too large
 
     def connectionMade(self) -> None:
         super().connectionMade()
@@ -113,6 +115,10 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         # The total already counts the whole length that the frame has announced.
         if not self._is_too_large():
             self.frame_data.append(payload)
+            return
+        if self._ends is None:
+            self._ends = FrameEnds(*self.message_data, *self.frame_data)
+        self._ends.add(payload)
 
     def onMessageEnd(self) -> None:
         if self.failedByMe or self.muted:
@@ -120,10 +126,11 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         self.last_ping = time.time()
         self.application_queue.put_nowait(self._received())
         self.message_data: list[bytes] = []  # a large message must not stay until the next one
+        self._ends = None
 
     def _received(self) -> dict[str, Any]:
         if self._is_too_large():
-            return {"type": "websocket.receive", "too_large": self.message_data_total_length}
+            return {"type": "websocket.receive", "too_large": self._ends, "binary": self.message_is_binary}
         payload = b"".join(self.message_data)
         if self.message_is_binary:
             return {"type": "websocket.receive", "bytes": payload}

@@ -8,6 +8,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from delivery.protocol.bincode.types import (
     Boolean,
     Bytes,
@@ -23,14 +25,16 @@ from delivery.protocol.bincode.types import (
     layout,
 )
 from delivery.protocol.errors import Code, FrameError
-from delivery.protocol.frames import Command
+from delivery.protocol.fields import MOST_CLAIMS
+
+MOST_ITEMS = MOST_CLAIMS  # of any list
 
 # Reads the fields that follow the variant at a place in a frame into the dict, by their names on the wire,
 # and tells where it stopped. Options that are absent are left out of the dict.
 FieldReader = Callable[[bytes, int, dict[str, Any]], int]
 
 
-def compile_field_reader(command: type[Command]) -> FieldReader:
+def compile_field_reader(command: type[Struct]) -> FieldReader:
     lines = []
     for field, wire_type in layout(command):
         lines += [f"field = {field.encode_name!r}", *_reading(wire_type, f"values[{field.encode_name!r}]")]
@@ -50,6 +54,8 @@ def compile_field_reader(command: type[Command]) -> FieldReader:
         "unpack_d": struct.Struct("<d").unpack_from,
         "booleans": {0: False, 1: True},
         "struct_error": struct.error,
+        "EndsBeyond": EndsBeyond,
+        "TooManyItems": TooManyItems,
         "unreadable_field": unreadable_field,
     }
     exec(compile("\n".join(source), f"<bincode reader of {command.__name__}>", "exec"), namespace)
@@ -57,21 +63,44 @@ def compile_field_reader(command: type[Command]) -> FieldReader:
     return reader
 
 
-def unreadable_field(key: str, error: Exception, label: int | None) -> FrameError:
+class TooManyItems(IndexError):
+    """A list that no command can have: to read on, only to refuse it, would take too long."""
+
+
+class EndsBeyond(IndexError):
+    """A text or body begins in the frame and ends behind it."""
+
+    def __init__(self, begin: int, end: int) -> None:
+        super().__init__(begin, end)
+        self.begin = begin
+        self.end = end
+
+
+class UnreadableField(FrameError):
+    """`beyond` tells of a field that was cut off where it was to end."""
+
+    beyond: EndsBeyond | None = None
+
+
+def unreadable_field(key: str, error: Exception, label: int | None) -> UnreadableField:
     if isinstance(error, UnicodeDecodeError):
         reason = "it is not valid UTF-8"
     elif isinstance(error, KeyError):
         reason = f"{error.args[0]} stands for nothing there"
+    elif isinstance(error, TooManyItems):
+        reason = "it has {} items, and at most {} can be read".format(*error.args)
     else:
         reason = "the frame ends inside it"
-    return FrameError(Code.BAD_REQUEST, key, f"`{key}` cannot be read: {reason}.", label)
+    refusal = UnreadableField(Code.BAD_REQUEST, key, f"`{key}` cannot be read: {reason}.", label)
+    refusal.beyond = error if isinstance(error, EndsBeyond) else None
+    return refusal
 
 
 # The end is checked before anything is cut out, so a length that lies allocates nothing.
 _BYTES_FROM_START_TO_AT = [
     "start = at + 8",
     "at = start + unpack_Q(data, at)[0]",
-    "if at > size: raise IndexError",
+    "if at > size: raise EndsBeyond(start, at)",
 ]
 
 
@@ -96,8 +125,8 @@ def _reading(wire_type: WireType, target: str) -> list[str]:
             return _reading_sequence(item, target)
         case Option(item):
             return _reading_option(item, target)
-        case Record():
-            raise TypeError("no command has a field that is a struct")
+        case Record(record):
+            return _reading_record(record, target)
 
 
 def _choosing(names: tuple[str, ...], target: str) -> list[str]:
@@ -117,6 +146,7 @@ def _reading_start(target: str) -> list[str]:
 def _reading_sequence(item: WireType, target: str) -> list[str]:
     return [
         *_reading(Number("Q"), "count"),
+        f"if count > {MOST_ITEMS}: raise TooManyItems(count, {MOST_ITEMS})",
         f"{target} = items = []",
         "while count:",
         *_indented(_reading(item, "item")),
@@ -133,6 +163,14 @@ def _reading_option(item: WireType, target: str) -> list[str]:
         "    if present != 1: raise KeyError(present)",
         *_indented(_reading(item, target)),
     ]
+
+
+def _reading_record(record: type[Struct], target: str) -> list[str]:
+    """A record holds no other one: the source has one name for it."""
+    lines = ["record = {}"]
+    for field, wire_type in layout(record):
+        lines += _reading(wire_type, f"record[{field.encode_name!r}]")
+    return [*lines, f"{target} = record"]
 
 
 def _indented(lines: list[str], levels: int = 1) -> list[str]:

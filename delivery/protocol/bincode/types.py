@@ -86,8 +86,18 @@ _BY_TYPE: dict[type, WireType] = {bool: Boolean(), float: Number("d"), str: Text
 
 
 def layout(struct: type[Struct]) -> list[tuple[FieldInfo, WireType]]:
-    """The fields of a struct in their order, each with its type on the wire."""
-    return [(field, _field_type(field)) for field in fields(struct)]
+    """The fields of a struct in their order, each with its type on the wire; without extras and what only JSON has."""
+    return [(field, _field_type(field)) for field in fields(struct) if not _is_elsewhere(field)]
+
+
+def extra_names(struct: type[Struct]) -> frozenset[str]:
+    """The fields of a struct that travel as extras."""
+    return frozenset(field.name for field in fields(struct) if Wire.EXTRA in get_args(field.type))
+
+
+def _is_elsewhere(field: FieldInfo) -> bool:
+    marks = get_args(field.type)
+    return Wire.EXTRA in marks or Wire.JSON_ONLY in marks
 
 
 def _field_type(field: FieldInfo) -> WireType:

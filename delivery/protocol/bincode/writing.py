@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from delivery.protocol.bincode.extras import extras_writer
 from delivery.protocol.bincode.types import (
     Boolean,
     Bytes,
@@ -33,6 +34,20 @@ def compile_frame_writer(frame: type[Struct], variant: int) -> Writer:
     source.add_number("I", str(variant))
     source.add_fields(frame, "value")
     return source.compile(f"<bincode writer of {frame.__name__}>")
+
+
+def compile_writer_with_extras(frame: type[Struct], plain: Writer, variant: int) -> Writer:
+    """Writes a frame as it is where it has no more to say, and otherwise as the variant with extras."""
+    number, write_extras = struct.pack("<I", variant), extras_writer(frame)
+
+    def write(value: Any) -> bytes:
+        extras = write_extras(value)
+        if not extras:
+            return plain(value)
+        fields = plain(value)[len(number) :]
+        return b"".join((number, fields, struct.pack("<Q", len(extras)), *extras))
+
+    return write
 
 
 def _compile_value_writer(wire_type: WireType) -> Writer:

@@ -9,7 +9,8 @@ from itertools import islice
 
 # An unterminated string runs to the end, so that no text makes the search start over at each of its quotes.
 _STRING = rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)'
-_TOKEN = re.compile(_STRING + rb"|[\[\]{},]", re.DOTALL)
+# A member that is a list of numbers, as a body may be, is one token, too.
+_TOKEN = re.compile(_STRING + rb"|:[ \t\r\n]*+\[[0-9, \t\r\n]*+\]|[\[\]{},]", re.DOTALL)
 _KEY = re.compile(rb"[ \t\r\n]*(" + _STRING + rb")[ \t\r\n]*:", re.DOTALL)
 
 WHITESPACE = b" \t\r\n"

@@ -1,18 +1,23 @@
-"""Decodes a JSON frame command by command, once decoding it in one go has failed.
+"""Decodes a JSON frame command by command, when decoding it in one go has failed or would be too costly.
 
-Each bad command gets an error of its own, naming the field, and the good ones beside it are kept.
+Each bad command gets an error of its own, naming the field, and the good ones beside it are kept. What is too long for
+its field is not looked into: its items would become objects of many times its size before they are counted.
 """
 
+import re
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import msgspec
+from msgspec.structs import fields
 
 from delivery.protocol.errors import Code, FrameError, missing_field, refused_value, shown, unreadable_frame
 from delivery.protocol.fields import U64_MAX
-from delivery.protocol.frames import COMMANDS, Command
+from delivery.protocol.frames import BODY_FIELDS, COMMANDS, Command
 from delivery.protocol.json.parts import MOST_TOKENS, WHITESPACE, split_member, split_outermost
 from delivery.protocol.limits import MOST_COMMANDS_PER_FRAME, too_many_commands
-from delivery.protocol.refusals import refusal_of
+from delivery.protocol.refusals import expected_in_words, refusal_of
 
 # What msgspec raises for a text that it cannot decode; its ValidationError is a DecodeError.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -20,9 +25,36 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # The members of a JSON object: the text of each value, by its key.
 Members = dict[str, msgspec.Raw]
 
-_ELEMENTS_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
-_MEMBERS_DECODER = msgspec.json.Decoder(Members)
+# The longest text of a member that is no body: above that of the longest list that a command may have.
+MOST_MEMBER_BYTES = 2 * 1024 * 1024
+# The longest list or object that is decoded only to find out what is wrong with it.
+MOST_EXAMINED_BYTES = 64 * 1024
+MOST_OBJECTS = 1_000_000  # that a frame may seem to hold, texts included, before its commands are told apart slowly
+
 _COMMAND_TYPES = {command.__struct_config__.tag: command for command in COMMANDS}
+_BODY_KEYS = frozenset(BODY_FIELDS.values())
+
+
+class _AnyObject(msgspec.Struct):
+    """Its members are passed over."""
+
+
+_NOT_GIVEN, _NULL = msgspec.Raw(), msgspec.Raw(b"null")
+# Whatever else an object has is passed over, and takes no memory.
+_KnownMembers = msgspec.defstruct(
+    "_KnownMembers",
+    [
+        (key, msgspec.Raw, _NOT_GIVEN)
+        for key in sorted({"type"} | {each.encode_name for command in COMMANDS for each in fields(command)})
+    ],
+    rename=lambda name: name.rstrip("_"),
+)
+_MEMBERS_DECODER = msgspec.json.Decoder(_KnownMembers)
+_ELEMENTS_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
+_OBJECTS_DECODER = msgspec.json.Decoder(list[_AnyObject])
+_has_lone_surrogate = re.compile(
+    rb"(?:[^\\]++|\\u[dD][89abAB]..\\u[dD][c-fC-F]|\\(?!u[dD][89a-fA-F]).)*+\\u[dD][89a-fA-F]", re.DOTALL
+).match
 
 
 def decode_one_by_one(text: bytes) -> list[Command | FrameError]:
@@ -31,23 +63,34 @@ def decode_one_by_one(text: bytes) -> list[Command | FrameError]:
         return [unreadable_frame("The frame is not JSON, and its commands cannot be told apart.")]
     if len(commands) > MOST_COMMANDS_PER_FRAME:
         return [too_many_commands()]
-    return [_decode_alone(command) for command in commands]
+    return [_decode_alone(bytes(command)) for command in commands]
 
 
-def _commands_of(text: bytes) -> list[bytes] | None:
+def _commands_of(text: bytes) -> Sequence[bytes | msgspec.Raw] | None:
     """The text of each command of a frame, or None if they cannot be told apart."""
     if not text.lstrip(WHITESPACE).startswith(b"["):
         return [text]
-    # A frame that holds nothing but commas would decode to objects of thirty times its size.
-    if text.count(b",") <= MOST_TOKENS:
+    if _has_few_elements(text):
         with suppress(*UNREADABLE):
-            return [bytes(raw) for raw in _ELEMENTS_DECODER.decode(text)]
+            return _ELEMENTS_DECODER.decode(text)
     return split_outermost(text)
+
+
+def _has_few_elements(text: bytes) -> bool:
+    """A frame that holds nothing but commas would decode to objects of thirty times its size."""
+    if text.count(b",") <= MOST_TOKENS:
+        return True
+    if text.count(b"{") > MOST_OBJECTS:
+        return False
+    with suppress(*UNREADABLE):
+        _OBJECTS_DECODER.decode(text)
+        return True
+    return False
 
 
 def _decode_alone(text: bytes) -> Command | FrameError:
     try:
-        members = _MEMBERS_DECODER.decode(text)
+        members = _given_members(_MEMBERS_DECODER.decode(text))
     except msgspec.ValidationError:
         return unreadable_frame(f"A command is a JSON object, not {_quoted(text)}.")
     except UNREADABLE:
@@ -62,14 +105,25 @@ def _decode_alone(text: bytes) -> Command | FrameError:
     return refusal
 
 
-def _decode_members(members: Members) -> Command | FrameError:
-    # `null` means the same as left out, also where a field has another default.
-    given = {key: value for key, value in members.items() if bytes(value) != b"null"}
+def _given_members(known: msgspec.Struct) -> Members:
+    """`null` means the same as left out, also where a field has another default."""
+    return {
+        key.encode_name: value
+        for key in fields(known)
+        if (value := getattr(known, key.name)) is not _NOT_GIVEN and value != _NULL
+    }
+
+
+def _decode_members(given: Members) -> Command | FrameError:
     if "type" not in given:
         return missing_field("type")
     command_type = _command_type(given["type"])
     if command_type is None:
         return refused_value("type", "the name of a command", _quoted(given["type"]))
+    own_keys = {field.encode_name for field in fields(command_type)}
+    for key, value in given.items():
+        if key in own_keys and key not in _BODY_KEYS and len(memoryview(value)) > MOST_MEMBER_BYTES:
+            return refused_value(key, expected_in_words(command_type, key), _quoted(value))
     try:
         return msgspec.json.decode(msgspec.json.encode(given), type=command_type)
     except FrameError as error:
@@ -101,12 +155,21 @@ def _refusal_of_unreadable(members: Members) -> FrameError:
     for name, value in members.items():
         key = shown(name)
         try:
-            msgspec.json.decode(value)
+            _examine(value)
         except RecursionError:
             return FrameError(Code.BAD_REQUEST, key, f"`{key}` is nested too deeply.")
         except UNREADABLE as error:
-            return FrameError(Code.BAD_REQUEST, key, f"`{key}` cannot be read as JSON in UTF-8: {error}.")
+            reason = f"cannot be read as JSON in UTF-8: {error}"
+            if _has_lone_surrogate(value):
+                reason = "has half of a surrogate pair (\\ud800 to \\udfff), which stands for no character"
+            return FrameError(Code.BAD_REQUEST, key, f"`{key}` {reason}.")
     return unreadable_frame("The command is not well-formed JSON.")
+
+
+def _examine(value: msgspec.Raw) -> None:
+    is_text = memoryview(value)[:1] == b'"'
+    examined = is_text or len(memoryview(value)) <= MOST_EXAMINED_BYTES
+    msgspec.json.decode(value, type=Any if examined else msgspec.Raw)
 
 
 def _label_of(members: Members) -> int | None:
@@ -119,4 +182,5 @@ def _label_of(members: Members) -> int | None:
 
 
 def _quoted(text: bytes | msgspec.Raw) -> str:
-    return shown(bytes(text).strip(WHITESPACE).decode(errors="replace")) or "an empty text"
+    beginning = bytes(memoryview(text)[:MOST_EXAMINED_BYTES])
+    return shown(beginning.strip(WHITESPACE).decode(errors="replace")) or "an empty text"

@@ -3,7 +3,8 @@
 SELECT m.holder, m.queue_id, m.sequence, m.index, m.attempts, m.body, m.work_timeout
 FROM delivery_worker w
 CROSS JOIN LATERAL (
-    SELECT * FROM delivery_message WHERE holder = w.session_id AND state = 2 AND queue_id = ANY (w.queue_ids) OFFSET 0
+    SELECT * FROM delivery_message
+    WHERE holder = w.session_id AND state = :CLAIMED AND queue_id = ANY (w.queue_ids) OFFSET 0
 ) AS m
 WHERE w.session_id = ANY (%(session)s::bigint[])
 ORDER BY m.assigned_at, m.index

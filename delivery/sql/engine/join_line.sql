@@ -14,7 +14,7 @@ FROM jsonb_to_recordset(%(workers)s::jsonb) AS r (
 )
 CROSS JOIN LATERAL (
     SELECT count(*) AS requests FROM delivery_message m
-    WHERE m.state = 2 AND m.holder = r.session_id AND m.queue_id = ANY (r.queue_ids)
+    WHERE m.state = :CLAIMED AND m.holder = r.session_id AND m.queue_id = ANY (r.queue_ids)
 ) held
 ON CONFLICT (session_id) DO UPDATE
 SET node_id = EXCLUDED.node_id, identity = EXCLUDED.identity, services = EXCLUDED.services,

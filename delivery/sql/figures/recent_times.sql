@@ -6,9 +6,9 @@ SELECT floor(extract(epoch FROM ended_at) / %(slot)s)::bigint AS slot,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM assigned_at - posted_at)) AS wait_p50,
        percentile_cont(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM assigned_at - posted_at)) AS wait_p95,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - assigned_at))
-           FILTER (WHERE outcome = 'finished') AS work_p50,
+           FILTER (WHERE outcome = :FINISHED) AS work_p50,
        percentile_cont(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - assigned_at))
-           FILTER (WHERE outcome = 'finished') AS work_p95
+           FILTER (WHERE outcome = :FINISHED) AS work_p95
 FROM (
     SELECT posted_at, assigned_at, ended_at, outcome FROM delivery_journal
     WHERE queue_id = %(queue_id)s AND ended_at > now() - %(seconds)s * interval '1 second'

@@ -4,7 +4,7 @@
 SELECT count(*) FILTER (WHERE rank < %(rank)s) AS higher, count(*) AS messages
 FROM (
     SELECT priority * -1 AS rank FROM delivery_message
-    WHERE queue_id = %(queue_id)s AND state = 0 AND (priority * -1, index) < (%(rank)s, %(index)s)
+    WHERE queue_id = %(queue_id)s AND state = :READY AND (priority * -1, index) < (%(rank)s, %(index)s)
     ORDER BY priority * -1, index
     LIMIT %(limit)s
 ) ahead

@@ -3,7 +3,7 @@
 -- Shape: which queues a subscription chooses is said as in client_record.sql.
 SELECT c.name AS client, s.tags, s.match, s.in_flight, n.name AS node,
        (SELECT count(*) FROM delivery_message m
-        WHERE m.holder = live.id AND m.state = 2 AND m.queue_id = q.id) AS held
+        WHERE m.holder = live.id AND m.state = :CLAIMED AND m.queue_id = q.id) AS held
 FROM queues_queue q
 JOIN clients_subscription s ON s.name = q.name
 JOIN clients_client c ON c.id = s.client_id

@@ -8,7 +8,7 @@ WITH wanted AS (
     SELECT count(*) AS requests
     FROM (
         SELECT FROM delivery_message
-        WHERE queue_id = %(queue_id)s AND state = 0 AND (expires_at IS NULL OR expires_at > now())
+        WHERE queue_id = %(queue_id)s AND state = :READY AND (expires_at IS NULL OR expires_at > now())
         ORDER BY priority * -1, index
         LIMIT %(limit)s
     ) ready
@@ -30,7 +30,7 @@ WITH wanted AS (
     FROM (
         SELECT m.queue_id, m.sequence, m.priority * -1 AS rank, m.index, q.heartbeat_timeout
         FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id AND NOT q.paused AND q.kind = 'work'
-        WHERE m.queue_id = %(queue_id)s AND m.state = 0 AND (m.expires_at IS NULL OR m.expires_at > now())
+        WHERE m.queue_id = %(queue_id)s AND m.state = :READY AND (m.expires_at IS NULL OR m.expires_at > now())
         ORDER BY m.priority * -1, m.index
         LIMIT (SELECT least(count(*), %(limit)s) FROM slots)
         FOR UPDATE OF m SKIP LOCKED
@@ -47,17 +47,12 @@ WITH wanted AS (
     WHERE w.session_id = t.session_id
 ), claimed AS (
     UPDATE delivery_message m
-    SET state = 2, holder = p.session_id, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
+    SET state = :CLAIMED, holder = p.session_id, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
         work_timeout = coalesce(m.work_timeout, p.heartbeat_timeout),
         lease_until = now() + coalesce(m.work_timeout, p.heartbeat_timeout) * interval '1 second'
     FROM pairs p
     WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.sequence = ANY (ARRAY[p.sequence])
     RETURNING p.place, m.holder, p.node_id, m.queue_id, m.sequence, m.index, m.attempts, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify
-), noticed AS (
-    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
-    SELECT c.poster, 3, c.label, c.queue_id, CASE WHEN c.notify & 128 > 0 THEN q.name END, c.sequence, c.index
-    FROM claimed c JOIN queues_queue q ON q.id = c.queue_id
-    WHERE c.notify & 8 > 0 AND c.poster_node <> %(node)s
-)
+), :ASSIGN_NOTICED
 SELECT * FROM claimed ORDER BY place

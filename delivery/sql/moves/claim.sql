@@ -17,7 +17,7 @@ WITH demand AS (
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence, priority * -1 AS rank, index
         FROM delivery_message
-        WHERE queue_id = d.queue_id AND state = 0 AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
+        WHERE queue_id = d.queue_id AND state = :READY AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
           AND (expires_at IS NULL OR expires_at > now())
         ORDER BY priority * -1, index
         LIMIT d.places
@@ -30,16 +30,11 @@ WITH demand AS (
     FROM picked
 ), claimed AS (
     UPDATE delivery_message m
-    SET state = 2, holder = a.holder, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
+    SET state = :CLAIMED, holder = a.holder, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
         work_timeout = a.work_timeout, lease_until = now() + a.work_timeout * interval '1 second'
     FROM assigned a
     WHERE m.queue_id = ANY (ARRAY[a.queue_id]) AND m.sequence = ANY (ARRAY[a.sequence])
     RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify
-), noticed AS (
-    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
-    SELECT c.poster, 3, c.label, c.queue_id, CASE WHEN c.notify & 128 > 0 THEN q.name END, c.sequence, c.index
-    FROM claimed c JOIN queues_queue q ON q.id = c.queue_id
-    WHERE c.notify & 8 > 0 AND c.poster_node <> %(node)s
-)
+), :ASSIGN_NOTICED
 SELECT * FROM claimed

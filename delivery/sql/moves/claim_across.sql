@@ -2,22 +2,22 @@
 -- Runs on: message_ready, once for each queue; the message's primary key.
 -- Shape: the best few of each queue are looked at without a lock, put in order over all queues, and only then
 -- locked: a row that somebody else is just taking is skipped, and the caller asks again, looking at more of them
--- (`looked_at`, at least `places`). `in_turns` takes the first of each queue, then the second of each (starting after
+-- (`looked_at`, at least `places`). `evenly` takes the first of each queue, then the second of each (starting after
 -- the queue served last); otherwise priority decides, then age.
 WITH considered AS (
-    SELECT m.*, q.turn, row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS round
-    FROM unnest(%(queue_id)b::bigint[]) WITH ORDINALITY AS q (id, turn)
+    SELECT m.*, q.position, row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS round
+    FROM unnest(%(queue_id)b::bigint[]) WITH ORDINALITY AS q (id, position)
     JOIN queues_queue k ON k.id = q.id AND NOT k.paused AND k.kind = 'work'
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence, priority * -1 AS rank, index, posted_at
         FROM delivery_message
-        WHERE queue_id = q.id AND state = 0 AND (expires_at IS NULL OR expires_at > now())
+        WHERE queue_id = q.id AND state = :READY AND (expires_at IS NULL OR expires_at > now())
         ORDER BY priority * -1, index
         LIMIT %(looked_at)s
     ) m
 ), chosen AS MATERIALIZED (
     SELECT queue_id, sequence,
-           row_number() OVER (ORDER BY CASE WHEN %(in_turns)s THEN round END, CASE WHEN %(in_turns)s THEN turn END,
+           row_number() OVER (ORDER BY CASE WHEN %(evenly)s THEN round END, CASE WHEN %(evenly)s THEN position END,
                                        rank, posted_at, queue_id, index) AS place
     FROM considered
     ORDER BY place
@@ -25,13 +25,13 @@ WITH considered AS (
 ), locked AS MATERIALIZED (
     SELECT m.queue_id, m.sequence, c.place
     FROM chosen c JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
-    WHERE m.state + 0 = 0  -- still ready; written so that only the primary key fits
+    WHERE m.state + 0 = :READY  -- still ready; written so that only the primary key fits
     ORDER BY c.place
     LIMIT %(places)s
     FOR UPDATE OF m SKIP LOCKED
 ), claimed AS (
     UPDATE delivery_message m
-    SET state = 2, holder = %(holder)s, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
+    SET state = :CLAIMED, holder = %(holder)s, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
         work_timeout = coalesce(%(work_timeout)s, q.heartbeat_timeout),
         lease_until = now() + coalesce(%(work_timeout)s, q.heartbeat_timeout) * interval '1 second'
     FROM locked l JOIN queues_queue q ON q.id = l.queue_id
@@ -40,9 +40,10 @@ WITH considered AS (
               m.poster, m.poster_node, m.label, m.notify, q.name AS queue_name
 ), noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
-    SELECT poster, 3, label, queue_id, CASE WHEN notify & 128 > 0 THEN queue_name END, sequence, index
+    SELECT poster, :STAGE_ASSIGN, label, queue_id, CASE WHEN notify & :NAMED_SEVERAL > 0 THEN queue_name END,
+           sequence, index
     FROM claimed
-    WHERE notify & 8 > 0 AND NOT %(pops)s AND poster_node <> %(node)s
+    WHERE notify & :NOTIFY_ASSIGN > 0 AND NOT %(pops)s AND poster_node <> %(node)s
 )
 SELECT place, queue_id, sequence, index, attempts, priority, body, work_timeout, poster, poster_node, label, notify
 FROM claimed ORDER BY place

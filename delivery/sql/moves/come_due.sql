@@ -1,14 +1,14 @@
 -- come_due: delayed messages whose time has come are ready, in the queues named here or, with NULL, in all.
 -- Runs on: message_delayed, once for each queue; the message's primary key.
 UPDATE delivery_message m
-SET state = 0, available_at = NULL
+SET state = :READY, available_at = NULL
 FROM (
     SELECT d.queue_id, d.sequence
     FROM queues_queue q
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence
         FROM delivery_message
-        WHERE queue_id = q.id AND state = 1 AND available_at <= coalesce(%(now)s::timestamptz, now())
+        WHERE queue_id = q.id AND state = :DELAYED AND available_at <= coalesce(%(now)s::timestamptz, now())
         ORDER BY available_at
         LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED

@@ -9,29 +9,16 @@ WITH chosen AS (
     FROM chosen c
     JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
     JOIN queues_queue q ON q.id = c.queue_id
-    WHERE (m.state + 0 IN (0, 1, 3) OR %(forced)s::boolean) AND (c.index IS NULL OR m.index = c.index)
+    WHERE (m.state + 0 IN (:READY, :DELAYED, :RETAINED) OR %(forced)s::boolean)
+      AND (c.index IS NULL OR m.index = c.index)
     FOR UPDATE OF m SKIP LOCKED
 ), ended AS (
     DELETE FROM delivery_message m
     USING locked l
     WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.sequence = ANY (ARRAY[l.sequence])
-    RETURNING l.place, l.queue_name, l.queue_tags, l.keep_bodies, m.queue_id, m.sequence, m.index, m.attempts,
-              m.priority, m.body, m.posted_at, m.assigned_at, m.holder, m.last_client, m.last_error,
-              m.poster, m.poster_node, m.label, m.notify
-), journalled AS (
-    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
-                                  holder, client, node, posted_at, assigned_at, size, error, body)
-    SELECT queue_id, queue_name, queue_tags, index, 'dropped', 'operator', attempts, priority, poster,
-           holder, last_client, %(node_name)s, posted_at, assigned_at, octet_length(body), last_error,
-           CASE WHEN keep_bodies THEN body END
-    FROM ended
-), freed AS (
-    INSERT INTO delivery_freesequences (queue_id, sequences)
-    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
-), noticed AS (
-    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, notify)
-    SELECT poster, 6, label, queue_id, CASE WHEN notify & 384 > 0 THEN queue_name END, sequence, index, notify
-    FROM ended
-    WHERE notify & 64 > 0 AND poster_node IS DISTINCT FROM %(node)s
-)
+    RETURNING l.place, l.queue_name, l.queue_tags, m.queue_id, m.sequence, m.index, m.attempts,
+              m.priority, m.posted_at, m.assigned_at, m.holder, m.poster, m.poster_node, m.label, m.notify,
+              :DROPPED AS outcome, :BY_OPERATOR AS reason, m.last_client AS client, m.last_error AS error,
+              octet_length(m.body) AS size, CASE WHEN l.keep_bodies THEN m.body END AS kept_body
+), :JOURNALLED, :COUNTED, :DROP_NOTICED
 SELECT place, queue_id, sequence, index, holder, poster, poster_node, label, notify FROM ended

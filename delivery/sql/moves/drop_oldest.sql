@@ -7,9 +7,10 @@ WITH excess AS (
     SELECT m.queue_id, m.sequence, q.name AS queue_name, q.tags AS queue_tags
     FROM excess e
     JOIN queues_queue q ON q.id = e.queue_id
+    JOIN queues_counter n ON n.queue_id = e.queue_id
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence FROM delivery_message
-        WHERE queue_id = e.queue_id AND index > 0 AND index < q.newest_index AND state IN (0, 1, 3)
+        WHERE queue_id = e.queue_id AND index > 0 AND index < n.newest_index AND state IN (:READY, :DELAYED, :RETAINED)
         ORDER BY index
         LIMIT e.messages
         FOR UPDATE SKIP LOCKED
@@ -19,20 +20,8 @@ WITH excess AS (
     USING oldest o
     WHERE m.queue_id = ANY (ARRAY[o.queue_id]) AND m.sequence = ANY (ARRAY[o.sequence])
     RETURNING o.queue_name, o.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at,
-              octet_length(m.body) AS size, m.poster, m.poster_node, m.label, m.notify
-), journalled AS (
-    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
-                                  node, posted_at, size)
-    SELECT queue_id, queue_name, queue_tags, index, 'dropped', 'overflow', attempts, priority, poster,
-           %(node_name)s, posted_at, size
-    FROM ended
-), freed AS (
-    INSERT INTO delivery_freesequences (queue_id, sequences)
-    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
-), noticed AS (
-    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, notify)
-    SELECT poster, 6, label, queue_id, CASE WHEN notify & 384 > 0 THEN queue_name END, sequence, index, notify
-    FROM ended
-    WHERE notify & 64 > 0 AND poster_node IS DISTINCT FROM %(node)s
-)
+              m.poster, m.poster_node, m.label, m.notify,
+              :DROPPED AS outcome, :BY_OVERFLOW AS reason, NULL AS error, octet_length(m.body) AS size,
+              NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body
+), :JOURNALLED, :COUNTED, :DROP_NOTICED
 SELECT queue_id, sequence, index, poster, poster_node, label, notify FROM ended

@@ -5,7 +5,7 @@ SELECT a.place, m.sequence, m.index
 FROM unnest(%(queue_id)b::bigint[], %(key)b::text[]) WITH ORDINALITY AS a (queue_id, key, place)
 CROSS JOIN LATERAL (
     SELECT sequence, index FROM delivery_message
-    WHERE queue_id = a.queue_id AND key = a.key AND state IN (0, 1)
+    WHERE queue_id = a.queue_id AND key = a.key AND state IN (:READY, :DELAYED)
     ORDER BY index DESC
     LIMIT 1
     FOR UPDATE SKIP LOCKED

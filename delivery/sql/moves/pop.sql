@@ -13,7 +13,7 @@ WITH demand AS (
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence, priority * -1 AS rank, index
         FROM delivery_message
-        WHERE queue_id = d.queue_id AND state = 0 AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
+        WHERE queue_id = d.queue_id AND state = :READY AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
           AND (expires_at IS NULL OR expires_at > now())
         ORDER BY priority * -1, index
         LIMIT d.places
@@ -23,23 +23,16 @@ WITH demand AS (
     DELETE FROM delivery_message m
     USING picked k
     WHERE m.queue_id = ANY (ARRAY[k.queue_id]) AND m.sequence = ANY (ARRAY[k.sequence])
-    RETURNING k.place, k.queue_name, k.queue_tags, k.keep_bodies, m.queue_id, m.sequence, m.index,
-              m.attempts + 1 AS attempts, m.priority, m.body, m.posted_at,
-              m.poster, m.poster_node, m.label, m.notify
-), journalled AS (
-    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, attempt, priority, poster, holder,
-                                  client, node, posted_at, assigned_at, size, body)
-    SELECT queue_id, queue_name, queue_tags, index, 'popped', attempts, priority, poster,
-           (%(holder)b::bigint[])[place], (%(client)b::text[])[place], %(node_name)s, posted_at, now(),
-           octet_length(body), CASE WHEN keep_bodies THEN body END
-    FROM ended
-), freed AS (
-    INSERT INTO delivery_freesequences (queue_id, sequences)
-    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
-), noticed AS (
+    RETURNING k.place, k.queue_name, k.queue_tags, m.queue_id, m.sequence, m.index, m.attempts + 1 AS attempts,
+              m.priority, m.body, m.posted_at, now() AS assigned_at, m.poster, m.poster_node, m.label, m.notify,
+              (%(holder)b::bigint[])[k.place] AS holder, (%(client)b::text[])[k.place] AS client,
+              :POPPED AS outcome, NULL AS reason, NULL AS error, octet_length(m.body) AS size,
+              CASE WHEN k.keep_bodies THEN m.body END AS kept_body
+), :JOURNALLED, :COUNTED, noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, notify)
-    SELECT poster, 4, label, queue_id, CASE WHEN notify & 384 > 0 THEN queue_name END, sequence, index, notify
+    SELECT poster, :STAGE_FINISH, label, queue_id,
+           CASE WHEN notify & (:NAMED_SEVERAL | :REQUEST) > 0 THEN queue_name END, sequence, index, notify
     FROM ended
-    WHERE notify & 16 > 0 AND poster_node <> %(node)s
+    WHERE notify & :NOTIFY_FINISH > 0 AND poster_node <> %(node)s
 )
 SELECT place, queue_id, sequence, index, attempts, priority, body, poster, poster_node, label, notify FROM ended

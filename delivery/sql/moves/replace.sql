@@ -2,7 +2,7 @@
 -- Runs on: the message's primary key.
 UPDATE delivery_message m
 SET priority = w.priority, body = w.body,
-    state = CASE WHEN w.delay > 0 THEN 1 ELSE 0 END,
+    state = CASE WHEN w.delay > 0 THEN :DELAYED ELSE :READY END,
     available_at = CASE WHEN w.delay > 0 THEN now() + w.delay * interval '1 second' END,
     expires_at = now() + w.ttl * interval '1 second',
     poster = w.poster, poster_node = %(node)s, label = w.label, notify = w.notify

@@ -6,7 +6,7 @@ WITH locked AS MATERIALIZED (
     FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
          WITH ORDINALITY AS c (queue_id, sequence, index, place)
     JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
-    WHERE m.state + 0 IN (0, 1) AND (c.index IS NULL OR m.index = c.index)
+    WHERE m.state + 0 IN (:READY, :DELAYED) AND (c.index IS NULL OR m.index = c.index)
     FOR UPDATE OF m SKIP LOCKED
 )
 UPDATE delivery_message m

@@ -6,13 +6,13 @@
 WITH bound AS (
     SELECT q.id, q.name, q.tags,
            coalesce(%(now)s::timestamptz, now()) - q.retention_seconds * interval '1 second' AS posted_before,
-           q.newest_index - q.retention_count AS beyond_count,
+           n.newest_index - q.retention_count AS beyond_count,
            CASE WHEN q.retention_acked THEN (
                SELECT min(p.floor_index)
                FROM clients_position p JOIN clients_client c ON c.id = p.client_id AND c.persistent
                WHERE p.queue_id = q.id
            ) END AS acked_by_all
-    FROM queues_queue q
+    FROM queues_queue q JOIN queues_counter n ON n.queue_id = q.id
     WHERE q.kind = 'stream'
       AND (q.retention_seconds IS NOT NULL OR q.retention_count IS NOT NULL OR q.retention_acked)
 ), past AS MATERIALIZED (
@@ -26,17 +26,9 @@ WITH bound AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING past p
-    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.sequence = ANY (ARRAY[p.sequence]) AND m.state = 3
-    RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.priority, m.poster, m.posted_at,
-              octet_length(m.body) AS size
-), journalled AS (
-    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
-                                  node, posted_at, size)
-    SELECT queue_id, queue_name, queue_tags, index, 'dropped', 'retention', 0, priority, poster,
-           %(node_name)s, posted_at, size
-    FROM ended
-), freed AS (
-    INSERT INTO delivery_freesequences (queue_id, sequences)
-    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
-)
-SELECT count(*) FROM ended
+    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.sequence = ANY (ARRAY[p.sequence]) AND m.state = :RETAINED
+    RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.poster, m.posted_at,
+              :DROPPED AS outcome, :BY_RETENTION AS reason, NULL AS error, octet_length(m.body) AS size,
+              NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body
+), :JOURNALLED, :COUNTED
+SELECT count(*) AS messages FROM ended

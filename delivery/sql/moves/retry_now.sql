@@ -6,11 +6,11 @@ WITH locked AS MATERIALIZED (
     FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
          WITH ORDINALITY AS c (queue_id, sequence, index, place)
     JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
-    WHERE m.state + 0 = 1 AND (c.index IS NULL OR m.index = c.index)
+    WHERE m.state + 0 = :DELAYED AND (c.index IS NULL OR m.index = c.index)
     FOR UPDATE OF m SKIP LOCKED
 )
 UPDATE delivery_message m
-SET state = 0, available_at = NULL
+SET state = :READY, available_at = NULL
 FROM locked l
 WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.sequence = ANY (ARRAY[l.sequence])
 RETURNING l.place, m.queue_id

@@ -10,15 +10,7 @@ WITH leaving AS (
     USING leaving l JOIN queues_queue q ON q.id = l.queue_id
     WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.sequence = ANY (ARRAY[l.sequence]) AND m.index = l.index
     RETURNING q.name AS queue_name, q.tags AS queue_tags, l.error, m.queue_id, m.sequence, m.index, m.attempts,
-              m.priority, m.posted_at, m.assigned_at, m.last_client, m.poster, octet_length(m.body) AS size
-), journalled AS (
-    INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, poster,
-                                  client, node, posted_at, assigned_at, size, error)
-    SELECT queue_id, queue_name, queue_tags, index, 'dropped', 'operator', attempts, priority, poster,
-           last_client, %(node_name)s, posted_at, assigned_at, size, error
-    FROM ended
-), freed AS (
-    INSERT INTO delivery_freesequences (queue_id, sequences)
-    SELECT queue_id, array_agg(sequence) FROM ended GROUP BY queue_id
-)
+              m.priority, m.posted_at, m.assigned_at, m.poster, NULL::bigint AS holder, m.last_client AS client,
+              :DROPPED AS outcome, :BY_OPERATOR AS reason, octet_length(m.body) AS size, NULL::bytea AS kept_body
+), :JOURNALLED, :COUNTED
 SELECT count(*) FROM ended

@@ -2,4 +2,4 @@
 -- Runs on: message_holder.
 SELECT holder, queue_id, sequence, index
 FROM delivery_message
-WHERE state = 2 AND holder = ANY (%(holder)s) AND assigned_at < now() - %(seconds)s * interval '1 second'
+WHERE state = :CLAIMED AND holder = ANY (%(holder)s) AND assigned_at < now() - %(seconds)s * interval '1 second'

@@ -3,4 +3,6 @@
 SELECT q.id
 FROM queues_queue q
 WHERE q.id = ANY (%(queue_id)s::bigint[]) AND NOT q.paused
-  AND (q.kind = 'stream' OR EXISTS (SELECT FROM delivery_message m WHERE m.queue_id = ANY (ARRAY[q.id]) AND m.state = 0))
+  AND (q.kind = 'stream' OR EXISTS (
+      SELECT FROM delivery_message m WHERE m.queue_id = ANY (ARRAY[q.id]) AND m.state = :READY
+  ))

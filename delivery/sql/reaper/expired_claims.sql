@@ -8,7 +8,7 @@ FROM queues_queue q
 CROSS JOIN LATERAL (
     SELECT queue_id, sequence, index, holder, lease_until
     FROM delivery_message
-    WHERE queue_id = q.id AND state = 2 AND lease_until <= coalesce(%(now)s::timestamptz, now())
+    WHERE queue_id = q.id AND state = :CLAIMED AND lease_until <= coalesce(%(now)s::timestamptz, now())
     ORDER BY lease_until
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED

@@ -11,4 +11,4 @@ CROSS JOIN LATERAL (
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) m
-WHERE q.kind = 'work' AND NOT q.name LIKE '%%.dead'
+WHERE q.kind = 'work' AND NOT q.name LIKE '%%' || :DEAD_SUFFIX

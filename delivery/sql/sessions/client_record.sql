@@ -18,7 +18,7 @@ WITH read AS (
 ), held AS MATERIALIZED (
     SELECT m.queue_id, m.index
     FROM clients_session s
-    CROSS JOIN LATERAL (SELECT queue_id, index FROM delivery_message WHERE holder = s.id AND state = 2 OFFSET 0) AS m
+    CROSS JOIN LATERAL (SELECT queue_id, index FROM delivery_message WHERE holder = s.id AND state = :CLAIMED OFFSET 0) AS m
     WHERE s.client_id = %(client)s AND s.ended_at IS NULL
 )
 SELECT r.id AS queue_id, r.name, r.tags, coalesce(p.acked_index, 0) AS acked_index,

@@ -3,7 +3,7 @@
 -- Shape: sorted after it is read, or the primary key would be walked from end to end for its order.
 WITH held AS MATERIALIZED (
     SELECT queue_id, sequence, index, attempts, priority, body, work_timeout
-    FROM delivery_message WHERE state = 2 AND holder = %(holder)s
+    FROM delivery_message WHERE state = :CLAIMED AND holder = %(holder)s
 )
 SELECT m.queue_id, q.name AS queue_name, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout
 FROM held m JOIN queues_queue q ON q.id = m.queue_id

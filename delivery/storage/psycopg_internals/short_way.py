@@ -8,10 +8,9 @@ else about them, so this connection keeps what it has prepared and leaves its so
 import asyncio
 import re
 import select
-from collections import namedtuple
-from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from psycopg import errors, generators
 from psycopg.adapt import PyFormat, Transformer
@@ -20,7 +19,7 @@ from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
 from delivery.storage.columns import Column
-from delivery.storage.statement_connection import StatementConnection
+from delivery.storage.statement_connection import Row, StatementConnection, check_columns
 
 Result = TypeVar("Result")
 Steps = Generator[Any, Any, Result]  # psycopg's way to say what the socket is waited for
@@ -36,7 +35,7 @@ class Prepared:
     def __init__(self, name: bytes, parameters: Sequence[str]) -> None:
         self.name = name
         self.parameters = parameters
-        self.make_row: Callable[[Sequence[Any]], Any] | None = None  # known once there was a result
+        self.row_type: type[NamedTuple] | None = None  # once a result was seen to have its columns
 
 
 class ShortWayConnection(StatementConnection):
@@ -50,15 +49,15 @@ class ShortWayConnection(StatementConnection):
         self._readable: asyncio.Future[None] | None = None
         self._watched: int | None = None  # the socket, while the loop keeps it
 
-    async def rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
-        """The rows of a statement, with its columns as attributes."""
+    async def rows(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
+        """The rows of a statement, whose columns are the fields of `row_type`."""
         try:
-            return await self._run(query, values)
+            return await self._run(query, values, row_type)
         except errors.InvalidSqlStatementName:
             self.forget_prepared()
             if self.pgconn.transaction_status != TransactionStatus.IDLE:
                 raise  # the transaction is lost with it; whoever began it can begin it again
-            return await self._run(query, values)
+            return await self._run(query, values, row_type)
 
     def forget_prepared(self) -> None:
         """The server has lost prepared statements: ours and psycopg's are prepared again when they are needed."""
@@ -85,20 +84,23 @@ class ShortWayConnection(StatementConnection):
         self.pgconn.send_query(command)
         await self._result(ExecStatus.COMMAND_OK)
 
-    async def _run(self, query: str, values: Mapping[str, Any]) -> list[Any]:
+    async def _run(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
         prepared = self._known.get(query) or await self._prepare(query)
         given = [values[name] for name in prepared.parameters]
-        formats = [Format.BINARY if isinstance(value, Column) else Format.TEXT for value in given]
+        formats = [Format.BINARY if isinstance(value, Column | bytes) else Format.TEXT for value in given]
         self.pgconn.send_query_prepared(prepared.name, list(map(self._dumped, given)), formats, Format.BINARY)
         result = await self._result(ExecStatus.TUPLES_OK)
-        if prepared.make_row is None:
-            prepared.make_row = _row_maker(result)
+        if prepared.row_type is not row_type:
+            check_columns(_names(result), row_type)
+            prepared.row_type = row_type
         self._transformer.set_pgresult(result, set_loaders=True, format=Format.BINARY)
-        return self._transformer.load_rows(0, result.ntuples, prepared.make_row)
+        return self._transformer.load_rows(0, result.ntuples, row_type._make)
 
     def _dumped(self, value: Any) -> Any:
         if isinstance(value, Column):
             return value.packed
+        if isinstance(value, bytes):
+            return value
         return None if value is None else self._transformer.get_dumper(value, PyFormat.TEXT).dump(value)
 
     async def _prepare(self, query: str) -> Prepared:
@@ -214,8 +216,5 @@ def _continued(gen: Steps[Result], wanted: Any) -> Steps[Result]:
         return result
 
 
-def _row_maker(result: PGresult) -> Callable[[Sequence[Any]], Any]:
-    names = [(result.fname(position) or b"").decode() for position in range(result.nfields)]
-    row: Any = namedtuple("Row", names)  # type: ignore[misc]  # its fields are known only now
-    make: Callable[[Sequence[Any]], Any] = row._make
-    return make
+def _names(result: PGresult) -> tuple[str, ...]:
+    return tuple((result.fname(position) or b"").decode() for position in range(result.nfields))

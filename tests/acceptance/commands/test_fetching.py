@@ -1,5 +1,7 @@
 """Fetch: messages that are one client's until it finishes or fails them, or its time is over."""
 
+import asyncio
+
 import pytest
 
 from tests.support.client import Client
@@ -57,10 +59,25 @@ async def test_a_fetch_may_take_more_than_a_statement_does(client: Client, queue
     assert {message["body"] for message in await client.fetch_all(queue, len(bodies))} == set(bodies)
 
 
-@pytest.mark.parametrize("sync", ["ready", "write", "sync"])
-async def test_an_assignment_can_be_as_persistent_as_asked_for(client: Client, queue: str, sync: str) -> None:
+@pytest.mark.parametrize("asked", [{}, {"sync": "ready"}, {"sync": "write"}], ids=str)
+async def test_an_assignment_need_not_wait_for_the_disk(
+    broker: Cluster, client: Client, queue: str, asked: dict[str, str]
+) -> None:
     await client.post(queue, "m")
-    await client.finish(await client.fetch(queue, sync=sync))
+    with broker.flushes_held_up():
+        message = await client.fetch(queue, **asked)
+    await client.finish(message)
+
+
+async def test_an_assignment_with_sync_is_on_disk_before_it_is_told(
+    broker: Cluster, client: Client, queue: str
+) -> None:
+    await client.post(queue, "m")
+    with broker.flushes_held_up():
+        told = asyncio.create_task(client.fetch(queue, sync="sync"))
+        while "willow turns" not in await asyncio.to_thread(broker.held_up):
+            assert not told.done()
+    await client.finish(await told)
 
 
 async def test_a_blocked_fetch_gets_what_is_posted(client: Client, other: Client, queue: str) -> None:

@@ -72,10 +72,10 @@ def test_the_answer_with_the_key_is_not_cached(browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"grants": "orders:read"}, "is no permission; those that can be granted are post, fetch"),
+        ({"grants": "orders:read"}, "is not a permission; the permissions are post, fetch"),
         ({"grants": ":post"}, "The pattern of a grant must be 1 to 200 printable ASCII characters"),
         ({"expires_at": "2020-01-31"}, "A key must expire in the future, not on 2020-01-31"),
-        ({"expires_at": "soon"}, "A time is written as 30m, 12h or 90d from now on"),
+        ({"expires_at": "soon"}, "A time must be written as 30m, 12h or 90d from now"),
         ({"client_name": ""}, "This field is required"),
     ],
 )
@@ -89,7 +89,7 @@ def test_bad_input_is_told_on_the_form(browser: Browser, fields: dict[str, str],
 
 def test_rotating_asks_for_the_grace_and_shows_the_new_key(browser: Browser, old: NewKey) -> None:
     question = act(browser, "rotate_keys", old.record)
-    assert "The old key runs on for" in question
+    assert "The old key stays valid for" in question
     assert key_state(Key.objects.get()) == "valid"
     [secret] = SECRET.findall(act(browser, "rotate_keys", old.record, grace="0s"))
     assert (is_valid(secret), is_valid(old.secret)) == (True, False)
@@ -109,7 +109,7 @@ def test_of_several_keys_all_are_rotated_or_none(browser: Browser, old: NewKey) 
     page = browser.post(
         KEYS, {"action": "rotate_keys", "_selected_action": [old.record.pk, ended.pk], "grace": "0s"}
     ).content.decode()
-    assert "cannot be rotated: it is revoked" in page
+    assert "cannot be rotated, because it is revoked" in page
     assert Key.objects.count() == 2
     assert is_valid(old.secret)
 
@@ -141,7 +141,7 @@ def test_saving_a_key_unchanged_changes_nothing(browser: Browser, old: NewKey) -
 def test_a_revoked_key_cannot_be_changed(browser: Browser, old: NewKey) -> None:
     act(browser, "revoke_keys", old.record)
     answer = browser.post(f"{KEYS}{old.record.pk}/change/", {"grants": "orders:fetch"}, follow=True)
-    assert "was revoked; make a new one" in answer.content.decode()
+    assert "was revoked; create a new one" in answer.content.decode()
     assert grants_of(keys_with_grants().get()) == {"orders": {"post"}}
 
 

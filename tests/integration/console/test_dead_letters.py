@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from delivery.models import AuditEntry, Message, RedriveJob
 from delivery.moves.states import State
-from queues.models import Queue
+from queues.models import Queue, QueueCounter
 from queues.services import queue_create
 from tests.support.admin_login import logged_in_browser
 from tests.support.console_staff import staff_browser
@@ -32,7 +32,7 @@ def dead() -> Queue:
     orders, dead = queue_create(name="orders"), queue_create(name="orders.dead")
     for index, error in enumerate(("timeout after 5 s", "timeout after 7 s", None), start=1):
         bury(dead, index, orders, last_error=error)
-    Queue.objects.filter(pk=dead.pk).update(newest_index=3)
+    QueueCounter.objects.filter(pk=dead.pk).update(newest_index=3)
     return dead
 
 
@@ -108,7 +108,7 @@ def test_a_redrive_is_started_with_its_rate_target_and_time_to_undo(browser: Bro
     ("field", "value", "error"),
     [
         ("rate", "0", "greater than or equal to 0.001"),
-        ("undo", "a while", "A time span is written as"),
+        ("undo", "a while", "A time span must be written as"),
         ("undo", "8d", "from 0 to 604800"),
         ("queue", "nowhere", "There is no queue nowhere without tags."),
     ],

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from psycopg import AsyncConnection
@@ -12,6 +12,11 @@ from delivery.protocol.errors import WillowError
 from delivery.storage.after_commit import AfterCommit
 from delivery.storage.connection import MOST_TRIES, fetch_batch
 from delivery.storage.lanes import RACE_LOST, Lane, RunBatch
+
+
+class One(NamedTuple):
+    one: int
+
 
 DEADLOCK = "DO $$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$"
 Lose = Callable[[AsyncConnection[Any]], Awaitable[object]]
@@ -56,11 +61,11 @@ async def test_a_batch_that_met_a_deadlock_is_tried_again(transactional_db: None
 
     async def run(connection: AsyncConnection[Any], wishes: list[Wish]) -> AfterCommit:
         nonlocal left
-        await fetch_batch(connection, "SELECT 1 AS one", {})
+        await fetch_batch(connection, "SELECT 1 AS one", {}, One)
         if left:
             left -= 1
             async with connection.transaction():
-                await fetch_batch(connection, "SELECT 2 AS two", {})
+                await fetch_batch(connection, "SELECT 2 AS one", {}, One)
                 await connection.execute(DEADLOCK)
         return answer_all(wishes)
 
@@ -110,10 +115,10 @@ async def test_a_lane_whose_statements_were_lost_goes_on(
         if in_transaction:
             async with connection.transaction():
                 await connection.execute("SELECT %(two)s::int", {"two": 2})
-                await fetch_batch(connection, "SELECT 1 AS one", {})
+                await fetch_batch(connection, "SELECT 1 AS one", {}, One)
         else:
             await connection.execute("SELECT %(two)s::int", {"two": 2})
-            await fetch_batch(connection, "SELECT 1 AS one", {})
+            await fetch_batch(connection, "SELECT 1 AS one", {}, One)
         return answer_all(wishes)
 
     async with running_lane(run) as lane:

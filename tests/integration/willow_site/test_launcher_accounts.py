@@ -68,4 +68,4 @@ def test_a_fresh_clone_of_an_ordinary_user_installs_itself(home: Path, port: int
     checkout = home.with_name("checkout")
     copy_checkout(checkout, ordinary_user)
     with launched(checkout, port, ordinary_user).wait_until_ready() as willow:
-        assert "Making a Python environment in .venv (only the first time)." in willow.output
+        assert "Creating a Python environment in .venv (only the first time)." in willow.output

@@ -22,11 +22,11 @@ def test_what_is_killed_while_willow_is_up_is_started_again(home: Path, port: in
     with LaunchedWillow(home, port=port).wait_until_ready() as willow:
         commit_row(home, "before")
         kill(willow.process("broker-0"))
-        willow.wait_for_line("The broker 0 was killed by SIGKILL and is started again")
+        willow.wait_for_line("The broker 0 was killed by SIGKILL and will be restarted")
         kill(willow.process("reaper"))
-        willow.wait_for_line("The reaper was killed by SIGKILL and is started again")
+        willow.wait_for_line("The reaper was killed by SIGKILL and will be restarted")
         kill(willow.postmaster())
-        willow.wait_for_line("PostgreSQL had ended and was started again")
+        willow.wait_for_line("PostgreSQL had stopped and was restarted")
         commit_row(home, "after")
         assert committed_rows(home) == ["after", "before"]
 
@@ -55,7 +55,7 @@ def test_orphans_that_hold_the_port_are_ended(home: Path, port: int) -> None:
     assert identity is not None
     identity.write(home / "processes" / "broker-0")
     with LaunchedWillow(home, port=port) as willow:
-        willow.wait_for_line("Ended the broker-0 that a killed launcher had left behind.")
+        willow.wait_for_line("Stopped the broker-0 that a killed launcher had left behind.")
         willow.wait_until_ready()
         assert orphan.wait(PATIENCE) == -signal.SIGTERM
 

@@ -15,7 +15,7 @@ WRONG = [
     ("WILLOW_PORT", "eighty", 'WILLOW_PORT is "eighty", but it must be a whole number from 1 to 65535.'),
     ("WILLOW_ANONYMOUS", "some", 'WILLOW_ANONYMOUS is "some", but it must be loopback, all or none.'),
     ("WILLOW_NODE_LAPSE", "1", 'WILLOW_NODE_LAPSE is "1", but it must be more than WILLOW_NODE_HEARTBEAT.'),
-    ("WILLOW_PROT", "1", "WILLOW_PROT is not a setting of Willow; the closest one is WILLOW_PORT."),
+    ("WILLOW_PROT", "1", "WILLOW_PROT is not a setting of Willow; did you mean WILLOW_PORT?"),
     (
         "DATABASE_URL",
         "mysql://host/name",
@@ -73,7 +73,7 @@ def test_an_option_is_checked_like_its_variable(home: Path) -> None:
 def test_an_unknown_command_lists_the_known_ones() -> None:
     answer = run_willow("upp")
     assert answer.returncode == 2
-    assert answer.stderr.startswith("Willow has no command upp. These are its commands:\n  ./willow up ")
+    assert answer.stderr.startswith("There is no command upp. The commands are:\n  ./willow up ")
 
 
 @pytest.mark.parametrize("command", ["up", "doctor"])

@@ -1,6 +1,6 @@
 """Floors: claims may skip what was taken before, but never what came in since."""
 
-from delivery.engine.claims import Floors
+from delivery.engine.floors import Floors
 
 QUEUE, PRIORITY_0, PRIORITY_5 = 1, 0, -5  # ranks are priorities turned round
 

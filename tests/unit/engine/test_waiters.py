@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from delivery.engine.backlog import Stock
-from delivery.engine.waiters import Attempt, Demand, Waiters
+from delivery.engine.demands import Demand
+from delivery.engine.waiters import Attempt, Waiters
 from delivery.protocol.errors import WillowError
 from queues.definitions import QueueRecord, QueueSettings
 

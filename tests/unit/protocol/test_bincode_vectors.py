@@ -1,14 +1,17 @@
 """bincode byte for byte: every variant of the protocol, written out by hand."""
 
 import pytest
+from msgspec import structs
 
 from delivery.protocol import bincode
 from delivery.protocol.errors import Code
 from delivery.protocol.frames import (
-    COMMANDS,
-    FRAMES,
+    COMMAND_VARIANTS,
+    FRAME_VARIANTS,
+    Cancel,
     ChangeBroker,
     CheckConfig,
+    ClaimId,
     ClientPong,
     Config,
     Create,
@@ -34,17 +37,23 @@ from delivery.protocol.frames import (
     ReadyOk,
     Register,
     Registered,
+    Release,
     ServerPing,
     Subscribe,
     Subscribed,
     SubscriptionRecord,
     Unsubscribe,
+    WithExtras,
+    WorkError,
     WorkReply,
     WorkReplyOut,
     WorkRequest,
     WorkRequestOut,
 )
 from tests.unit.protocol.samples import LIMITS
+
+ENCODER = bincode.Encoder(LIMITS)
+ENCODER_WITH_EXTRAS = bincode.Encoder(LIMITS, extras=True)
 
 COMMAND_VECTORS = {
     "post with everything": (
@@ -273,6 +282,70 @@ COMMAND_VECTORS = {
         "10000000 000000000000f83f 0100000000000000 37",
         ClientPong(time=1.5, config_version="7"),
     ),
+    "post with extras": (
+        "11000000 0100000000000000 0100000000000000 71 0000000000000000 0100000000000000 6d"
+        "00000000 0900000000000000 0000000000000000 00 00 00 00"
+        "0400000000000000"  # extras
+        "00000000 0100000000000000 61 0200000000000000 c3a9"  # header a: é
+        "01000000 0100000000000000 67"  # group: g
+        "02000000 0100000000000000 75"  # unique: u
+        "00000000 0100000000000000 62 0000000000000000",  # header b, empty
+        Post(queues=("q",), message=b"m", label=9, headers={"a": "é", "b": ""}, group="g", unique="u"),
+    ),
+    "post with no extras": (
+        "11000000 0100000000000000 0100000000000000 71 0000000000000000 0000000000000000"
+        "00000000 0000000000000000 0000000000000000 00 00 00 00 0000000000000000",
+        Post(queues=("q",), message=b"", label=0),
+    ),
+    "create with extras": (
+        "12000000 0100000000000000 71 000000000000000000 00 00 00 00 00 00 00 0000000000000000 00 00 00 00 00"
+        "0500000000000000"  # extras
+        "00000000 01000000"  # group_in_flight: 1
+        "01000000 0a000000"  # max_in_flight: 10
+        "02000000 000000000000e03f"  # rate: 0.5
+        "03000000 0000000000001440"  # burst: 5
+        "04000000 000000000020ac40",  # keep_replies: 3600
+        Create(queue="q", label=0, group_in_flight=1, max_in_flight=10, rate=0.5, burst=5.0, keep_replies=3600.0),
+    ),
+    "finish with an attempt": (
+        "13000000 0100000000000000 71 1100000000000000 0300000000000000 00 00 00 000100000000000000 04000000 02000000",
+        Finish(queue="q", sequence=17, shard=3, attempt=2),
+    ),
+    "fail with an attempt": (
+        "14000000 0100000000000000 71 1100000000000000 0300000000000000 00 00 00 00 00"
+        "0100000000000000 04000000 ffffffff",
+        Fail(queue="q", sequence=17, shard=3, attempt=2**32 - 1),
+    ),
+    "keepalive with an attempt": (
+        "15000000 01 0100000000000000 71 01 1100000000000000 01 0300000000000000 00 00"
+        "0100000000000000 04000000 01000000",
+        Keepalive(queue="q", sequence=17, shard=3, attempt=1),
+    ),
+    "release of two": (
+        "16000000 0200000000000000"
+        "0100000000000000 71 1100000000000000 0300000000000000 01 6360010000000000 01 02000000"
+        "0100000000000000 72 1200000000000000 0400000000000000 00 00"
+        "3100000000000000"  # label: 49
+        "01 01000000",  # response: write
+        Release(
+            messages=(ClaimId("q", 17, 3, 90_211, 2), ClaimId("r", 18, 4)),
+            label=49,
+            response="write",
+        ),
+    ),
+    "release of all": ("16000000 0000000000000000 0000000000000000 00", Release(label=0)),
+    "workerror": (
+        "17000000 0200000000000000 7738 0400000000000000 6f6f7073 01 01 000000000000f83f 0100000000000000 37",
+        WorkError(work_request_identifier="w8", error="oops", final=True, time=1.5, config_version="7"),
+    ),
+    "workerror that is not final": (
+        "17000000 0200000000000000 7738 0000000000000000 00 000000000000f83f 0000000000000000",
+        WorkError(work_request_identifier="w8", error="", time=1.5),
+    ),
+    "cancel": (
+        "18000000 0100000000000000 71 0300000000000000 6360010000000000 3200000000000000",
+        Cancel(queue="q", shard=3, index=90_211, label=50),
+    ),
 }
 
 FRAME_VECTORS = {
@@ -444,6 +517,65 @@ FRAME_VECTORS = {
     ),
 }
 
+MESSAGE = {
+    "label": 1,
+    "shard": 3,
+    "sequence": 17,
+    "body": b"m",
+    "finished": False,
+    "queue": "q",
+    "tags": (),
+    "index": 5,
+    "attempt": 1,
+    "priority": 0,
+}
+MESSAGE_FIELDS = (
+    "0100000000000000 0300000000000000 1100000000000000 0100000000000000 6d 00"
+    "0100000000000000 71 0000000000000000 0500000000000000 01000000 00000000"
+)
+QUEUE = FRAME_VECTORS["queue without bounds"][0]
+QUEUE_FIELDS = FRAME_VECTORS["queue without bounds"][1].removeprefix("05000000")
+
+# With extras, and as a client gets it that did not ask for them.
+FRAMES_WITH_EXTRAS = {
+    "message": (
+        Message(**MESSAGE, headers={"a": "é", "b": ""}, group="g", left=0, work_timeout=1.5),
+        f"11000000 {MESSAGE_FIELDS} 0500000000000000"
+        "00000000 0100000000000000 61 0200000000000000 c3a9"
+        "00000000 0100000000000000 62 0000000000000000"
+        "01000000 0100000000000000 67"
+        "05000000 00000000"
+        "06000000 000000000000f83f",
+        f"02000000 {MESSAGE_FIELDS}",
+    ),
+    "notice": (
+        Notice(label=41, notice="sync", shard=3, sequence=17, index=5, duplicate=True),
+        "12000000 2900000000000000 02000000 01 0300000000000000 01 1100000000000000 01 0500000000000000 00 00"
+        "0100000000000000 03000000",
+        "01000000 2900000000000000 02000000 01 0300000000000000 01 1100000000000000 01 0500000000000000 00 00",
+    ),
+    "queue": (
+        structs.replace(QUEUE, group_in_flight=1, max_in_flight=10, rate=0.5, burst=5.0, keep_replies=3600.0),
+        f"13000000 {QUEUE_FIELDS} 0500000000000000"
+        "00000000 01000000 01000000 0a000000 02000000 000000000000e03f 03000000 0000000000001440"
+        "04000000 000000000020ac40",
+        f"05000000 {QUEUE_FIELDS}",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("frame", "with_extras", "without"), FRAMES_WITH_EXTRAS.values(), ids=FRAMES_WITH_EXTRAS.keys()
+)
+def test_extras_are_written_byte_for_byte_for_those_who_asked(frame, with_extras, without):
+    assert ENCODER_WITH_EXTRAS.encode(frame).hex() == with_extras.replace(" ", "")
+    assert ENCODER.encode(frame).hex() == without.replace(" ", "")
+
+
+@pytest.mark.parametrize(("frame", "encoded"), FRAME_VECTORS.values(), ids=FRAME_VECTORS.keys())
+def test_a_frame_that_has_no_extras_is_the_same_for_those_who_asked(frame, encoded):
+    assert ENCODER_WITH_EXTRAS.encode(frame).hex() == encoded.replace(" ", "")
+
 
 @pytest.mark.parametrize(("encoded", "command"), COMMAND_VECTORS.values(), ids=COMMAND_VECTORS.keys())
 def test_a_command_is_read_byte_for_byte(encoded, command):
@@ -452,12 +584,14 @@ def test_a_command_is_read_byte_for_byte(encoded, command):
 
 @pytest.mark.parametrize(("frame", "encoded"), FRAME_VECTORS.values(), ids=FRAME_VECTORS.keys())
 def test_a_frame_is_written_byte_for_byte(frame, encoded):
-    assert bincode.encode(frame).hex() == encoded.replace(" ", "")
+    assert ENCODER.encode(frame).hex() == encoded.replace(" ", "")
 
 
 def test_every_variant_has_a_vector():
-    assert {type(command) for _, command in COMMAND_VECTORS.values()} == set(COMMANDS)
-    assert {type(frame) for frame, _ in FRAME_VECTORS.values()} == set(FRAMES)
+    numbers = {int.from_bytes(bytes.fromhex(encoded)[:4], "little") for encoded, _ in COMMAND_VECTORS.values()}
+    assert numbers == set(range(len(COMMAND_VARIANTS)))
+    with_extras = {WithExtras(type(frame)) for frame, _, _ in FRAMES_WITH_EXTRAS.values()}
+    assert {type(frame) for frame, _ in FRAME_VECTORS.values()} | with_extras == set(FRAME_VARIANTS)
 
 
 def test_commands_stand_back_to_back():
@@ -467,7 +601,7 @@ def test_commands_stand_back_to_back():
 
 def test_a_batch_is_its_frames_back_to_back():
     frames = [frame for frame, _ in FRAME_VECTORS.values()]
-    assert bincode.encode_batch(frames) == bytes.fromhex("".join(encoded for _, encoded in FRAME_VECTORS.values()))
+    assert ENCODER.encode_batch(frames) == [bytes.fromhex("".join(encoded for _, encoded in FRAME_VECTORS.values()))]
 
 
 @pytest.mark.parametrize(
@@ -475,7 +609,7 @@ def test_a_batch_is_its_frames_back_to_back():
     list(enumerate(["ready", "write", "sync", "assign", "finish", "retry", "drop", "keepalive"])),
 )
 def test_the_numbers_of_stages(number, stage):
-    encoded = bincode.encode(Notice(label=0, notice=stage)).hex()
+    encoded = ENCODER.encode(Notice(label=0, notice=stage)).hex()
     assert encoded == f"01000000 0000000000000000 0{number}000000 00 00 00 00 00".replace(" ", "")
 
 
@@ -489,10 +623,11 @@ def test_the_numbers_of_stages(number, stage):
         (4, "TooLarge"),
         (5, "Overloaded"),
         (6, "Unavailable"),
+        (7, "Failed"),
     ],
 )
 def test_the_numbers_of_error_codes(number, code):
-    encoded = bincode.encode(Error(label=None, code=Code(code), key="", message="")).hex()
+    encoded = ENCODER.encode(Error(label=None, code=Code(code), key="", message="")).hex()
     assert encoded == f"04000000 00 0{number}000000 0000000000000000 0000000000000000".replace(" ", "")
 
 

@@ -4,7 +4,7 @@ import json
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import fields, replace
+from msgspec.structs import asdict, fields, replace
 
 from delivery.protocol import bincode
 from delivery.protocol import json as json_codec
@@ -12,6 +12,8 @@ from delivery.protocol.errors import Code
 from delivery.protocol.frames import FRAMES, QueueIdentity, SubscriptionRecord
 from tests.unit.protocol.documented_layouts import LAYOUTS, decode_frame, encode_command
 from tests.unit.protocol.samples import LIMITS
+
+BINCODE, JSON = bincode.Encoder(LIMITS, extras=True), json_codec.Encoder(LIMITS)
 
 # The first draw of a text waits for the tables of Unicode to be built.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,7 +36,12 @@ TAGGED = {"tags": TAGS}
 MATCHED = TAGGED | {"match": st.sampled_from(["all", "exact", "strict", "combined", "any"])}
 LABELLED = {"label": U64}
 MESSAGE_ID = {"queue": NAMES, "sequence": U64, "shard": U64}
-ENDED = {"index": U64, "response": PERSISTENCE} | LABELLED
+ENDED = {"index": U64, "attempt": U32, "response": PERSISTENCE} | LABELLED
+CLAIMS = st.lists(st.fixed_dictionaries(MESSAGE_ID, optional={"index": U64, "attempt": U32}), max_size=5)
+GROUPING = st.text(st.characters(codec="utf-8", min_codepoint=1), min_size=1, max_size=200)
+HEADER_NAMES = st.from_regex(r"(?!willow-)[a-z0-9._-]{1,20}", fullmatch=True)
+HEADERS = st.dictionaries(HEADER_NAMES, st.text(st.characters(codec="utf-8", min_codepoint=1)), min_size=1, max_size=5)
+LIMIT = st.integers(1, 2**31 - 1)
 VERSIONED = {"time": UNIX_SECONDS, "config_version": TEXTS}
 
 # The fields that a command must have, and those that it may have.
@@ -44,7 +51,8 @@ COMMAND_FIELDS = {
         TAGGED
         | LABELLED
         | {"priority": U32, "notify": st.lists(STAGES), "key": TEXTS}
-        | {"delay": SECONDS, "ttl": SECONDS, "dedupe": TEXTS},
+        | {"delay": SECONDS, "ttl": SECONDS, "dedupe": TEXTS}
+        | {"headers": HEADERS, "group": GROUPING, "unique": GROUPING},
     ),
     "pop": (QUEUE, MATCHED | LABELLED | {"timeout": SECONDS, "count": st.integers(1, 10_000)}),
     "fetch": (
@@ -56,7 +64,9 @@ COMMAND_FIELDS = {
     ),
     "finish": (MESSAGE_ID, ENDED | {"reply": BODIES}),
     "fail": (MESSAGE_ID, ENDED | {"error": TEXTS, "delay": SECONDS}),
-    "keepalive": (MESSAGE_ID, LABELLED | {"index": U64}),
+    "keepalive": (MESSAGE_ID, LABELLED | {"index": U64, "attempt": U32}),
+    "release": ({}, LABELLED | {"messages": CLAIMS, "response": PERSISTENCE}),
+    "cancel": ({"queue": NAMES, "shard": U64, "index": U64}, LABELLED),
     "create": (
         QUEUE,
         TAGGED
@@ -65,7 +75,9 @@ COMMAND_FIELDS = {
         | {"heartbeat_timeout": POSITIVE_SECONDS, "retry_delay": SECONDS, "retry_backoff": st.floats(1, 100)}
         | {"max_length": AMOUNTS, "overflow": st.sampled_from(["reject", "drop_oldest"])}
         | {"updatable": st.booleans(), "retention_seconds": SECONDS, "retention_count": AMOUNTS}
-        | {"retention_acked": st.booleans(), "keep_bodies": st.booleans(), "retry_delay_max": SECONDS},
+        | {"retention_acked": st.booleans(), "keep_bodies": st.booleans(), "retry_delay_max": SECONDS}
+        | {"group_in_flight": LIMIT, "max_in_flight": LIMIT, "keep_replies": SECONDS}
+        | {"rate": st.floats(0.001, 1_000_000), "burst": st.floats(1, 1_000_000)},
     ),
     "subscribe": (
         QUEUE,
@@ -88,6 +100,7 @@ COMMAND_FIELDS = {
     "ping": (VERSIONED, {}),
     "workrequest": ({"service": NAMES, "body": BODIES}, LABELLED | {"timeout": SECONDS}),
     "workreply": (VERSIONED | {"work_request_identifier": TEXTS, "body": BODIES}, {}),
+    "workerror": (VERSIONED | {"work_request_identifier": TEXTS, "error": TEXTS}, {"final": st.booleans()}),
     "needbroker": ({"identity": TEXTS}, {"services": st.lists(NAMES, max_size=5)}),
     "pong": (VERSIONED, {}),
 }
@@ -96,6 +109,7 @@ COMMAND_FIELDS = {
 BINCODE_DEFAULTS = {
     "tags": [],
     "notify": [],
+    "messages": [],
     "services": [],
     "priority": 0,
     "label": 0,
@@ -155,6 +169,10 @@ def test_every_field_of_a_command_arrives(command):
     for key, value in command.items():
         if key == "type":
             assert type(decoded).__struct_config__.tag == value
+        elif key == "messages":
+            assert [
+                {name: part for name, part in asdict(one).items() if part is not None} for one in attributes[key]
+            ] == value
         elif isinstance(value, list):
             assert set(attributes[key]) == set(value)
         else:
@@ -194,6 +212,13 @@ FRAME_VALUES = {
 }
 
 
+EXTRA_VALUES = {
+    "message": {"headers": HEADERS, "group": ANY_TEXT, "left": U32, "work_timeout": NUMBERS},
+    "notice": {"duplicate": st.just(True)},
+    "queue": {"group_in_flight": U32, "max_in_flight": U32, "rate": NUMBERS, "burst": NUMBERS, "keep_replies": NUMBERS},
+}
+
+
 def field_values(name: str, rust_type: str):
     if rust_type.startswith("Option<"):
         return st.none() | FRAME_VALUES[rust_type.removeprefix("Option<").removesuffix(">")]
@@ -201,15 +226,17 @@ def field_values(name: str, rust_type: str):
 
 
 def frames_of(variant: int):
-    _, layout = LAYOUTS.variants["Frame"][variant]
-    return st.builds(FRAMES[variant], **{name: field_values(name, each) for name, each in layout.items()})
+    frame, layout = LAYOUTS.variants["Frame"][variant]
+    plain = {name: field_values(name, each) for name, each in layout.items()}
+    fields_given = st.fixed_dictionaries(plain, optional=EXTRA_VALUES.get(frame))
+    return fields_given.map(lambda values: FRAMES[variant](**values))
 
 
 @unhurried
 @given(frame=st.integers(0, len(FRAMES) - 1).flatmap(frames_of))
 def test_a_frame_says_the_same_in_both_encodings(frame):
-    from_bincode = decode_frame(bincode.encode(frame))
-    from_json = json.loads(json_codec.encode(frame))
+    from_bincode = decode_frame(BINCODE.encode(frame))
+    from_json = json.loads(JSON.encode(frame))
     layout = dict(LAYOUTS.variants["Frame"])[from_bincode["type"]]
     for key, rust_type in layout.items():
         if key == "label" and rust_type == "u64":
@@ -224,5 +251,5 @@ def test_a_frame_says_the_same_in_both_encodings(frame):
 @unhurried
 @given(frames=st.lists(st.integers(0, len(FRAMES) - 1).flatmap(frames_of), max_size=4))
 def test_a_batch_is_an_array_of_its_frames(frames):
-    one_by_one = [json.loads(json_codec.encode(frame)) for frame in frames]
-    assert json.loads(json_codec.encode_batch(frames)) == one_by_one
+    one_by_one = [json.loads(JSON.encode(frame)) for frame in frames]
+    assert [frame for text in JSON.encode_batch(frames) for frame in json.loads(text)] == one_by_one

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from delivery.protocol.errors import FrameError
-from delivery.protocol.frames import Fetch, Keepalive, Pop, Post, Ready, Subscribe
+from delivery.protocol.frames import ClaimId, Fetch, Keepalive, Pop, Post, Ready, Release, Subscribe
 from delivery.protocol.json import decode
+from delivery.protocol.limits import Limits
 from tests.unit.protocol.samples import LIMITS
 
 POST = {"type": "post", "queue": "q", "message": "m"}
@@ -65,12 +66,17 @@ def test_a_post_names_one_queue_or_several(given, names):
         ("\U0001f642", b"\xf0\x9f\x99\x82"),
         ([], b""),
         ([0, 255], b"\x00\xff"),
+        ({"base64": ""}, b""),
+        ({"base64": "AP8="}, b"\x00\xff"),
+        ({"base64": "++//"}, b"\xfb\xef\xff"),
+        ({"base64": "YQ==", "unknown": 1}, b"a"),
     ],
 )
-def test_a_body_is_a_text_or_a_list_of_bytes(given, body):
+def test_a_body_is_a_text_a_list_of_bytes_or_base64(given, body):
     assert decoded(**POST | {"message": given}).message == body
     assert decoded(type="finish", queue="q", shard=1, sequence=1, reply=given).reply == body
     assert decoded(type="workrequest", service="s", body=given).body == body
+    assert decoded(type="workreply", work_request_identifier="w", time=1, body=given).body == body
 
 
 @pytest.mark.parametrize("field", ["tags", "priority", "label", "notify", "key", "delay", "ttl", "dedupe", "unknown"])
@@ -110,6 +116,10 @@ def test_where_a_subscription_starts(start):
         ("ttl", 0),
         ("key", "k" * 500),
         ("tags", ["t" * 200] * 64),
+        ("group", "g" * 200),
+        ("unique", "\U0001f642" * 200),
+        ("headers", {"h" * 128: "v" * 4096, "-_.09az": "\U0001f642" * 1024, "c": "", "d": "x" * 4096, "e": "y" * 3957}),
+        ("headers", {f"h{number}": "" for number in range(64)}),
     ],
 )
 def test_the_ends_of_ranges_are_allowed(field, value):
@@ -132,3 +142,46 @@ def test_names_of_fields_may_be_escaped():
     [error] = decode(r'{"t\u0079pe":"p\u006fp","qu\u0065ue":5}', LIMITS)
     assert isinstance(error, FrameError)
     assert error.key == "queue"
+
+
+CLAIM = {"queue": "q", "sequence": 17, "shard": 3}
+
+
+def test_a_release_names_one_message_several_or_none():
+    assert decoded(type="release") == Release()
+    assert decoded(type="release", messages=[]) == Release()
+    assert decoded(type="release", **CLAIM, index=5, attempt=2, label=9) == Release(
+        messages=(ClaimId("q", 17, 3, 5, 2),), label=9
+    )
+    assert decoded(type="release", **CLAIM) == decoded(type="release", messages=[CLAIM])
+    several = decoded(type="release", messages=[CLAIM, CLAIM | {"index": 5}], response="sync")
+    assert several == Release(messages=(ClaimId("q", 17, 3), ClaimId("q", 17, 3, 5)), response="sync")
+
+
+def test_the_attempt_of_a_claim():
+    assert decoded(type="finish", **CLAIM, attempt=2).attempt == 2
+    assert decoded(type="fail", **CLAIM, attempt=2).attempt == 2
+    assert decoded(type="keepalive", **CLAIM, attempt=2).attempt == 2
+    assert decoded(type="finish", **CLAIM).attempt is None
+
+
+def test_whether_a_position_is_forgotten_is_said_in_json_only():
+    assert decoded(type="unsubscribe", label=1, forget=True).forget is True
+    assert decoded(type="unsubscribe", label=1).forget is False
+
+
+def test_a_large_frame_means_the_same_as_a_small_one():
+    """It is taken apart, which a small one is not."""
+    body = '"\\\\{[,]},' * 150_000
+    commands = [POST | {"message": body, "label": label, "tags": ["é"]} for label in range(2)]
+    [first, second] = decode(json.dumps(commands), Limits(10_000_000, 20_000_000))
+    assert (first.message, first.tags, first.label) == (body.encode(), ("é",), 0)
+    assert (second.message, second.label) == (body.encode(), 1)
+    [alone] = decode(json.dumps(commands[1]), Limits(10_000_000, 20_000_000))
+    assert alone == second
+
+
+def test_a_large_frame_of_lists_of_bytes_is_read():
+    commands = [POST | {"message": [number % 256] * 200_000, "label": number} for number in range(8)]
+    decoded_commands = decode(json.dumps(commands), Limits(10_000_000, 20_000_000))
+    assert [command.message for command in decoded_commands] == [bytes(command["message"]) for command in commands]

@@ -1,5 +1,8 @@
 """Frames as JSON text, letter for letter."""
 
+import base64
+import json
+
 import pytest
 
 from delivery.protocol.errors import Code
@@ -24,7 +27,11 @@ from delivery.protocol.frames import (
     WorkReplyOut,
     WorkRequestOut,
 )
-from delivery.protocol.json import encode, encode_batch
+from delivery.protocol.json import Encoder
+from delivery.protocol.limits import Limits
+from tests.unit.protocol.samples import LIMITS
+
+encode, encode_batch = Encoder(LIMITS).encode, Encoder(LIMITS).encode_batch
 
 FRAMES = [
     (Hello("i", "n", "1"), '{"type":"hello","id":"i","node":"n","version":"1"}'),
@@ -46,6 +53,15 @@ FRAMES = [
         Message(None, 3, 17, b"\xff\x00", True, "q", (), 5, 2, 9),
         '{"type":"message","label":null,"shard":3,"sequence":17,"body":[255,0],'
         '"finished":true,"queue":"q","tags":[],"index":5,"attempt":2,"priority":9}',
+    ),
+    (
+        Message(1, 3, 17, b"", False, "q", (), 5, 1, 0, {"a": "b"}, "g", 0, 30.0),
+        '{"type":"message","label":1,"shard":3,"sequence":17,"body":"","finished":false,"queue":"q","tags":[],'
+        '"index":5,"attempt":1,"priority":0,"headers":{"a":"b"},"group":"g","left":0,"work_timeout":30.0}',
+    ),
+    (
+        Notice(1, "sync", 3, 17, 5, duplicate=True),
+        '{"type":"notice","label":1,"notice":"sync","shard":3,"sequence":17,"index":5,"duplicate":true}',
     ),
     (NoMessage(None), '{"type":"nomessage","label":null}'),
     (
@@ -116,4 +132,47 @@ def test_a_frame_is_written_letter_for_letter(frame, text):
 
 
 def test_a_batch_is_an_array():
-    assert encode_batch(frame for frame, _ in FRAMES) == f"[{','.join(text for _, text in FRAMES)}]"
+    assert encode_batch(frame for frame, _ in FRAMES) == [f"[{','.join(text for _, text in FRAMES)}]"]
+
+
+def message(body):
+    return Message(1, 3, 17, body, False, "q", (), 5, 1, 0)
+
+
+def sent_body(frame, limits, **form):
+    text = Encoder(limits, **form).encode(frame)
+    assert len(text.encode()) <= limits.max_frame_bytes
+    return json.loads(text)["body"]
+
+
+def test_bytes_that_are_no_text_are_base64_for_who_asked():
+    assert sent_body(message(b"\xff\x00"), LIMITS, base64=True) == {"base64": "/wA="}
+    assert sent_body(message(b"text"), LIMITS, base64=True) == "text"
+    assert json.loads(Encoder(LIMITS, base64=True).encode(Notice(1, "finish", reply=b"\xff")))["reply"] == {
+        "base64": "/w=="
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "most_frame_bytes"),
+    [
+        (b"\xff" * 300, 1000),  # 1200 bytes as a list
+        (b"\0" * 300, 1000),  # 1800 as a text
+        (b"\xff" * 210, 900),  # 840 as a list, which leaves no room for the rest of the frame
+    ],
+)
+def test_a_body_for_which_the_frame_would_be_too_large_is_base64_for_everybody(body, most_frame_bytes):
+    given = sent_body(message(body), Limits(len(body), most_frame_bytes))
+    assert base64.b64decode(given["base64"], validate=True) == body
+
+
+@pytest.mark.parametrize("body", [b"\xff" * 200, b"\x80\x01\x0a" * 100])
+def test_a_list_that_fits_stays_a_list(body):
+    assert sent_body(message(body), Limits(1000, 1100)) == list(body)
+
+
+def test_a_batch_is_cut_where_it_would_be_too_large():
+    limits = Limits(1000, 1500)
+    messages = Encoder(limits).encode_batch([message(b"x" * 500)] * 5)
+    assert [len(json.loads(text)) for text in messages] == [2, 2, 1]
+    assert all(len(text) <= 1500 for text in messages)

@@ -9,7 +9,7 @@ from delivery.protocol import bincode
 from delivery.protocol.bincode import decode
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.frames import Unsubscribe
-from delivery.protocol.limits import MOST_COMMANDS_PER_FRAME, Limits
+from delivery.protocol.limits import KEPT_BYTES, MOST_COMMANDS_PER_FRAME, FrameEnds, Limits
 from tests.unit.protocol.documented_layouts import command_field_ends, encode_command
 from tests.unit.protocol.samples import LIMITS
 from tests.unit.protocol.test_bincode_vectors import COMMAND_VECTORS
@@ -77,11 +77,25 @@ WRONG_VALUES = [
     (SUBSCRIBE | {"in_flight": 65_536}, "in_flight"),
     ({"type": "register", "name": "ä", "persistent": True, "label": 9}, "name"),
     ({"type": "workrequest", "service": "", "body": b"", "label": 9}, "service"),
+    (POST | {"headers": {"A": "v"}}, "headers"),
+    (POST | {"headers": {f"h{number}": "" for number in range(65)}}, "headers"),
+    (POST | {"group": ""}, "group"),
+    (POST | {"unique": "\0"}, "unique"),
+    (POST | {"left": 1}, "extras"),
+    (POST | {"attempt": 1}, "extras"),
+    (FINISH | {"duplicate": True}, "extras"),
+    (FAIL | {"headers": {"a": "v"}}, "extras"),
+    (CREATE | {"rate": 0.0}, "rate"),
+    (CREATE | {"rate": NAN}, "rate"),
+    (CREATE | {"group_in_flight": 0}, "group_in_flight"),
+    ({"type": "release", "messages": [{"queue": "é", "sequence": 1, "shard": 1}], "label": 9}, "messages"),
+    ({"type": "release", "messages": [], "response": "drop", "label": 9}, "response"),
+    ({"type": "cancel", "queue": "", "shard": 1, "index": 1, "label": 9}, "queue"),
 ]
 
 # Commands that cannot be read, in hex, and the field where reading stopped.
 UNREADABLE = [
-    ("11000000", "type"),
+    ("19000000", "type"),
     ("ffffffff", "type"),
     ("00", "type"),
     ("000000", "type"),
@@ -118,6 +132,28 @@ UNREADABLE = [
     ("07000000 0100000000000000 71 0000000000000000 00 00 00 00 0900000000000000 01 03000000", "from"),
     ("09000000 0100000000000000 6e 02 0900000000000000", "persistent"),
     ("0a000000 03000000", "config_type"),
+    ("17000000 0100000000000000 77 0000000000000000 01 02", "final"),
+    # Extras.
+    ("13000000 0100000000000000 71 0100000000000000 0100000000000000 00 00 00 00 0100000000000000 07000000", "extras"),
+    ("13000000 0100000000000000 71 0100000000000000 0100000000000000 00 00 00 00 ffffffffffffffff", "extras"),
+    (
+        "13000000 0100000000000000 71 0100000000000000 0100000000000000 00 00 00 00 8100000000000000"
+        + "03000000" * 129,
+        "extras",
+    ),
+    (
+        "13000000 0100000000000000 71 0100000000000000 0100000000000000 00 00 00 00"
+        "0100000000000000 01000000 ffffffffffffff7f 71",
+        "extras",
+    ),
+    (
+        "13000000 0100000000000000 71 0100000000000000 0100000000000000 00 00 00 00"
+        "0100000000000000 01000000 0100000000000000 ff",
+        "extras",
+    ),
+    # More items than any list may have.
+    ("16000000 1127000000000000" + "00" * 30 * 10_001, "messages"),
+    ("01000000 0100000000000000 71 1127000000000000" + "00" * 8 * 10_001, "tags"),
     # Text that is not UTF-8.
     ("01000000 0100000000000000 ff", "queue"),
     ("01000000 0300000000000000 eda080", "queue"),
@@ -196,6 +232,34 @@ def test_a_frame_over_the_limit_is_not_read():
     assert (error.code, error.key, error.label) == (Code.TOO_LARGE, "1199", None)
 
 
+@pytest.mark.parametrize("length", [2000, 100_000])
+@pytest.mark.parametrize(
+    "command",
+    [
+        POST | {"key": "k"},
+        POST | {"headers": {"a": "b"}},
+        FINISH,
+        {"type": "workrequest", "service": "s", "label": 9},
+    ],
+)
+def test_a_frame_over_the_limit_is_answered_with_its_label(command, length):
+    field = {"post": "message", "finish": "reply", "workrequest": "body"}[command["type"]]
+    data = encode_command(command | {field: b"x" * length})
+    limits = Limits(max_body_bytes=10, max_frame_bytes=1199)
+    [error] = decode(data, limits)
+    assert (error.code, error.key, error.label) == (Code.TOO_LARGE, "1199", 9)
+    [error] = decode(GOOD + data, limits)
+    assert (error.code, error.label) == (Code.TOO_LARGE, None)
+
+
+def test_a_label_that_was_thrown_away_with_the_middle_of_a_frame_is_unknown():
+    parts = FrameEnds(*[b"x" * 1000] * 100)
+    assert (len(parts.head), len(parts.tail), parts.size) == (KEPT_BYTES, KEPT_BYTES, 100_000)
+    data = encode_command(POST | {"message": b"x" * 50_000, "dedupe": "d" * 50_000})
+    [error] = decode(data, Limits(max_body_bytes=10, max_frame_bytes=1199))
+    assert (error.code, error.label) == (Code.TOO_LARGE, None)
+
+
 def test_a_frame_of_too_many_commands_is_refused_as_a_whole():
     assert len(decode(GOOD * MOST_COMMANDS_PER_FRAME, LIMITS)) == MOST_COMMANDS_PER_FRAME
     [error] = decode(GOOD * (MOST_COMMANDS_PER_FRAME + 1), LIMITS)
@@ -233,7 +297,7 @@ def test_the_message_says_what_was_expected_and_what_came():
         return decode(frame, LIMITS)[0].message
 
     assert message(encode_command(POP | {"count": 0})) == "`count` must be a whole number from 1 to 10000, not 0."
-    assert message(bytes.fromhex("11000000")) == "17 is not the number of a command."
+    assert message(bytes.fromhex("19000000")) == "25 is not the number of a command."
     assert message(bytes.fromhex("0a000000 03000000")) == "`config_type` cannot be read: 3 stands for nothing there."
     assert message(bytes.fromhex("08000000 01")) == "`label` cannot be read: the frame ends inside it."
     assert message(bytes.fromhex("01000000 0100000000000000 ff")) == ("`queue` cannot be read: it is not valid UTF-8.")

@@ -1,11 +1,13 @@
 """JSON that no client should send: each gets its error, and nothing else suffers."""
 
+import base64
 import json
+import tracemalloc
 
 import pytest
 
 from delivery.protocol.errors import Code, FrameError
-from delivery.protocol.frames import Pop, Unsubscribe
+from delivery.protocol.frames import Pop, Post, Unsubscribe
 from delivery.protocol.json import decode
 from delivery.protocol.json import recovery as json_recovery
 from delivery.protocol.json.parts import MOST_TOKENS
@@ -60,6 +62,7 @@ NOT_A_COMMAND = [
     "[1] " * 50_000,
 ]
 
+CLAIM = {"queue": "q", "sequence": 1, "shard": 1}
 CHECK_CONFIG = {"config_type": "JSON", "identity": "i", "services": ["s"]}
 READY = {"services": ["s"], "heartbeat_interval": 1, "time": 1, "config_version": "v"}
 REPLY = {"work_request_identifier": "w", "body": "", "time": 1, "config_version": "v"}
@@ -92,6 +95,30 @@ WRONG_FIELDS = [
     ("post", {"queue": "q", "message": [10**30]}, "message"),
     ("post", {"queue": "q", "message": ["a"]}, "message"),
     ("post", {"queue": "q", "message": [[1]]}, "message"),
+    ("post", {"queue": "q", "message": {"base64": "YQ"}}, "message"),
+    ("post", {"queue": "q", "message": {"base64": "Y Q=="}}, "message"),
+    ("post", {"queue": "q", "message": {"base64": "_-=="}}, "message"),
+    ("post", {"queue": "q", "message": {"base64": 5}}, "message"),
+    ("post", {"queue": "q", "message": {"base64": None}}, "message"),
+    ("post", {"queue": "q", "message": {"Base64": "YQ=="}}, "message"),
+    ("post", {"queue": "q", "message": "m", "headers": []}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"": "v"}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"h" * 129: "v"}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"Trace": "v"}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"é": "v"}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"a\n": "v"}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"willow-due": "v"}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"a": 5}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"a": "v" * 4097}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"a": "é" * 2049}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {"a": "\0"}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {f"h{number}": "" for number in range(65)}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "headers": {str(number): "v" * 4095 for number in range(5)}}, "headers"),
+    ("post", {"queue": "q", "message": "m", "group": ""}, "group"),
+    ("post", {"queue": "q", "message": "m", "group": "g" * 201}, "group"),
+    ("post", {"queue": "q", "message": "m", "group": "\0"}, "group"),
+    ("post", {"queue": "q", "message": "m", "unique": ""}, "unique"),
+    ("post", {"queue": "q", "message": "m", "unique": "\0"}, "unique"),
     ("post", {"queue": "q", "message": "m", "priority": -1}, "priority"),
     ("post", {"queue": "q", "message": "m", "priority": 2**32}, "priority"),
     ("post", {"queue": "q", "message": "m", "priority": "high"}, "priority"),
@@ -149,6 +176,35 @@ WRONG_FIELDS = [
     ("keepalive", {"sequence": 1, "shard": 1}, "queue"),
     ("keepalive", {"index": 1}, "queue"),
     ("keepalive", {"queue": "é", "sequence": 1, "shard": 1}, "queue"),
+    ("keepalive", {"attempt": 1}, "queue"),
+    ("keepalive", {"queue": "q", "sequence": 1, "shard": 1, "attempt": 2**32}, "attempt"),
+    ("finish", {"queue": "q", "sequence": 1, "shard": 1, "attempt": -1}, "attempt"),
+    ("finish", {"queue": "q", "sequence": 1, "shard": 1, "reply": {"base64": "Y"}}, "reply"),
+    ("fail", {"queue": "q", "sequence": 1, "shard": 1, "attempt": "1"}, "attempt"),
+    ("release", {"queue": "q"}, "sequence"),
+    ("release", {"attempt": 1}, "queue"),
+    ("release", {"queue": "é", "sequence": 1, "shard": 1}, "queue"),
+    ("release", {"queue": "q", "sequence": 1, "shard": 2**64}, "shard"),
+    ("release", {"queue": "q", "sequence": 1, "shard": 1, "messages": [CLAIM]}, "messages"),
+    ("release", {"messages": CLAIM}, "messages"),
+    ("release", {"messages": [{"queue": "q"}]}, "messages"),
+    ("release", {"messages": [CLAIM | {"queue": "\n"}]}, "messages"),
+    ("release", {"messages": [CLAIM | {"index": 2**64}]}, "messages"),
+    ("release", {"messages": [CLAIM] * 10_001}, "messages"),
+    ("release", {"response": "finish"}, "response"),
+    ("cancel", {"queue": "q", "shard": 1}, "index"),
+    ("cancel", {"queue": "q", "shard": 1, "index": 2**64}, "index"),
+    ("cancel", {"queue": "é", "shard": 1, "index": 1}, "queue"),
+    ("unsubscribe", {"forget": "true"}, "forget"),
+    ("workerror", {"work_request_identifier": "w", "time": 1}, "error"),
+    ("workerror", {"work_request_identifier": "w", "time": 1, "error": "\0"}, "error"),
+    ("workerror", {"work_request_identifier": "w", "time": 1, "error": "e" * 10_001}, "error"),
+    ("workerror", {"work_request_identifier": "w", "time": 1, "error": "e", "final": 1}, "final"),
+    ("create", {"queue": "q", "group_in_flight": 0}, "group_in_flight"),
+    ("create", {"queue": "q", "max_in_flight": 2**31}, "max_in_flight"),
+    ("create", {"queue": "q", "rate": 0}, "rate"),
+    ("create", {"queue": "q", "burst": 0.5}, "burst"),
+    ("create", {"queue": "q", "keep_replies": -1}, "keep_replies"),
     ("create", {"queue": "q", "kind": "topic"}, "kind"),
     ("create", {"queue": "q", "retry_limit": -1}, "retry_limit"),
     ("create", {"queue": "q", "retry_limit": 2**31}, "retry_limit"),
@@ -252,6 +308,27 @@ def test_a_member_that_is_not_json_is_named(member, key):
     assert (error.code, error.key, error.label) == (Code.BAD_REQUEST, key, 9)
 
 
+@pytest.mark.parametrize("text", ["\\ud800", "a\\udc00", "\\ud83d\\ude00\\ud83d", "\\\\\\ud800", "\\uDBFF\\uD800"])
+@pytest.mark.parametrize("value", ['"%s"', '["%s"]'])
+def test_half_a_surrogate_pair_is_called_so(text, value):
+    error = the_error('{"type":"pop","queue":"q","tags":' + value % text + "}")
+    assert error.key == "tags"
+    assert "surrogate" in error.message
+    assert "truncated" not in error.message
+
+
+def test_an_escaped_backslash_is_no_surrogate():
+    error = the_error('{"type":"pop","queue":"q","count":01,"tags":["\\\\ud800"]}')
+    assert error.key == "count"
+    assert "surrogate" not in error.message
+
+
+def test_tags_that_are_a_text_are_refused_by_what_they_should_be():
+    error = the_error('{"type":"post","queue":"q","message":"m","tags":"eu"}')
+    assert error.message.startswith("`tags` must be a list of at most 64 tags")
+    assert error.message.endswith('not "eu".')
+
+
 def test_a_text_with_half_a_surrogate_pair_is_refused():
     """No server should hand one over, but a Python text can hold it."""
     assert the_error('{"type":"pop","queue":"q","tags":["\ud800"]}').key == "tags"
@@ -343,6 +420,94 @@ def test_too_many_commands_are_not_looked_at_one_by_one(monkeypatch):
 def test_a_frame_of_commas_is_refused_without_taking_it_apart():
     error = the_error(b"[" + b"0," * 900_000 + b"0]")
     assert (error.code, error.key) == (Code.BAD_REQUEST, "frame")
+
+
+LARGE = Limits(max_body_bytes=16 * 1024 * 1024, max_frame_bytes=32 * 1024 * 1024)
+LARGE_BYTES = 8_000_000
+
+
+def filled(before: str, item: str, after: str) -> str:
+    return before + ",".join([item] * (LARGE_BYTES // (len(item) + 1))) + after
+
+
+@pytest.mark.parametrize(
+    ("frame", "key"),
+    [
+        (filled('{"type":"post","queue":"q","label":9,"message":[', '{"":0}', "]}"), "message"),
+        (filled('{"type":"post","queue":"q","label":9,"message":[1,', "[]", "]}"), "message"),
+        (filled('{"type":"post","queue":"q","label":9,"message":[', '"a"', "]}"), "message"),
+        (filled('{"type":"post","queue":"q","message":"m","label":9,"tags":[', '"a"', "]}"), "tags"),
+        (filled('{"type":"post","message":"m","label":9,"queue":[', '"a"', "]}"), "queue"),
+        (filled('{"type":"post","queue":"q","message":"m","label":9,"headers":{', '"a":""', "}}"), "headers"),
+        (filled('{"type":"release","label":9,"messages":[', '{"queue":"q","shard":1,"sequence":1}', "]}"), "messages"),
+        (filled('{"type":"post","queue":"q","label":9,"message":[', '{"":0}', '],"ttl":oops}'), "frame"),
+        (filled('{"type":"pop","queue":5,"label":9,"x":{', '"a":[{}]', "}}"), "queue"),
+    ],
+)
+def test_a_large_list_that_no_field_can_hold_is_refused_without_making_objects_of_it(frame, key):
+    tracemalloc.start()
+    error = the_error(frame, LARGE)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (error.code, error.key) == (Code.BAD_REQUEST, key)
+    assert error.label == (None if key == "frame" else 9)
+    assert peak_bytes < 4 * LARGE_BYTES  # copies of the text; objects would be ten times as much and more
+
+
+@pytest.mark.parametrize("element", ["{}", "0", '"a"', '{"type":"pop","queue":"q"}', '{"a":[0,0]}'])
+def test_a_large_list_of_commands_is_refused_without_making_objects_of_it(element):
+    frame = filled("[", element, "]")
+    tracemalloc.start()
+    error = the_error(frame, LARGE)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert error.code in (Code.BAD_REQUEST, Code.TOO_LARGE)
+    assert peak_bytes < 10 * LARGE_BYTES
+
+
+NARROW = Limits(max_body_bytes=10, max_frame_bytes=100)
+
+
+@pytest.mark.parametrize(
+    ("frame", "label"),
+    [
+        ('{"type":"post","label":9,"message":"%s"}', 9),
+        ('{"type":"post","message":"%s", "label" : 18446744073709551615 }', 2**64 - 1),
+        ('{"type":"post","message":"%s","label":18446744073709551616}', None),
+        ('{"type":"post","message":"\\"label\\":7,%s"}', None),
+        ('{"type":"post","message":"%s\\"label\\":7}"}', None),
+        ('{"type":"post","label":8,"message":"%s","label":9}', 9),
+        ('{"type":"post","label":9,"message":[%s1]}', 9),
+        ('{"type":"post","label":"9","message":"%s"}', None),
+        ('[{"type":"post","label":9,"message":"%s"}]', None),
+    ],
+)
+@pytest.mark.parametrize("length", [100, 100_000])
+def test_a_frame_over_the_limit_is_answered_with_its_label(frame, label, length):
+    error = the_error(frame % ("1," * length), NARROW)
+    assert (error.code, error.key, error.label) == (Code.TOO_LARGE, "100", label)
+
+
+def test_a_body_that_nobody_could_read_as_json_is_refused():
+    """The limit of bodies leaves no room for the rest of the frame."""
+    limits = Limits(max_body_bytes=2000, max_frame_bytes=2000)
+    fits, no_text, text = (
+        {"type": "post", "queue": "q", "message": body, "label": 9} for body in ("x" * 1200, [255] * 1000, "\0" * 1000)
+    )
+    assert decode(json.dumps(fits), limits)[0].message == b"x" * 1200
+    for command in (no_text, text):
+        body = bytes(command["message"]) if command is no_text else command["message"].encode()
+        given = base64.b64encode(body).decode()
+        [error] = decode(json.dumps(command | {"message": {"base64": given}}), limits)
+        assert (error.code, error.key, error.label) == (Code.TOO_LARGE, "2000", 9)
+
+
+def test_the_tags_count_for_the_frame_in_which_a_body_is_read():
+    limits = Limits(max_body_bytes=1000, max_frame_bytes=2500)
+    command = {"type": "post", "queue": "q", "message": "x" * 1000, "label": 9}
+    assert isinstance(decode(json.dumps(command), limits)[0], Post)
+    [error] = decode(json.dumps(command | {"tags": ["t" * 200] * 4}), limits)
+    assert (error.code, error.key, error.label) == (Code.TOO_LARGE, "2500", 9)
 
 
 def test_a_frame_over_the_limit_is_not_read():

@@ -4,10 +4,14 @@ import json
 import re
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import fields
 
+from delivery.protocol import close_codes
 from delivery.protocol import json as json_codec
-from delivery.protocol.frames import COMMANDS, FRAMES, Command
+from delivery.protocol.bincode.extras import EXTRAS, QUEUE_EXTRAS
+from delivery.protocol.bincode.types import layout
+from delivery.protocol.frames import COMMAND_VARIANTS, COMMANDS, FRAME_VARIANTS, FRAMES, Command, WithExtras
 from tests.unit.protocol.documented_layouts import LAYOUTS, PAGE
 from tests.unit.protocol.samples import LIMITS
 
@@ -20,10 +24,10 @@ FRAME_FIELDS = {
 
 def is_frame(example: dict) -> bool:
     """Some names belong to a command and to a frame, which have other fields."""
-    layout = FRAME_FIELDS.get(example["type"], {})
+    known = FRAME_FIELDS.get(example["type"], {})
     return (
-        set(example) - {"type"} <= set(layout)
-        and all(key in example for key, required in layout.items() if required)
+        set(example) - {"type"} <= set(known)
+        and all(key in example for key, required in known.items() if required)
         and example["type"] in FRAME_FIELDS
     )
 
@@ -45,9 +49,29 @@ def test_every_command_and_frame_has_an_example():
     assert shown | paired == COMMAND_NAMES | set(FRAME_FIELDS)
 
 
-@pytest.mark.parametrize(("enum", "structs"), [("Command", COMMANDS), ("Frame", FRAMES)])
-def test_the_rust_types_have_the_variants_and_fields_in_order(enum, structs):
-    documented = [(name, list(layout)) for name, layout in LAYOUTS.variants[enum]]
-    assert documented == [
-        (struct.__struct_config__.tag, [field.encode_name for field in fields(struct)]) for struct in structs
-    ]
+def variant_layout(variant: type[Struct] | WithExtras) -> tuple[str, list[str]]:
+    if isinstance(variant, WithExtras):
+        name = variant.struct.__struct_config__.tag
+        return f"{name}with", [name, "extras"]
+    return variant.__struct_config__.tag, [field.encode_name for field, _ in layout(variant)]
+
+
+@pytest.mark.parametrize(("enum", "variants"), [("Command", COMMAND_VARIANTS), ("Frame", FRAME_VARIANTS)])
+def test_the_rust_types_have_the_variants_and_fields_in_order(enum, variants):
+    documented = [(name, list(fields)) for name, fields in LAYOUTS.variants[enum]]
+    assert documented == [variant_layout(variant) for variant in variants]
+
+
+@pytest.mark.parametrize(("enum", "extras"), [("Extra", EXTRAS), ("QueueExtra", QUEUE_EXTRAS)])
+def test_the_rust_types_have_the_extras_in_order(enum, extras):
+    assert [name for name, _ in LAYOUTS.extras[enum]] == [name for name, _ in extras]
+
+
+def test_no_rust_type_shadows_one_of_the_prelude():
+    prelude = {"From", "Into", "Option", "Result", "String", "Vec", "Box", "Drop", "Clone", "Iterator"}
+    assert not prelude & (set(LAYOUTS.names) | set(LAYOUTS.variants) | set(LAYOUTS.structs) | set(LAYOUTS.extras))
+
+
+def test_the_page_lists_every_close_code():
+    listed = {int(code) for code in re.findall(r"^\| (4\d{3}) \|", PAGE.read_text(), re.MULTILINE)}
+    assert listed == {value for name, value in vars(close_codes).items() if name.isupper()}

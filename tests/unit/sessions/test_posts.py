@@ -7,11 +7,12 @@ import pytest
 
 from delivery.protocol.frames import Post
 from delivery.sessions.posts import Posts
+from delivery.sessions.under_way import UnderWay
 
 
 @pytest.fixture
 def posts() -> Posts:
-    session: Any = SimpleNamespace(ended=lambda: None)
+    session: Any = SimpleNamespace(under_way=UnderWay())
     return Posts(session)
 
 

@@ -80,12 +80,12 @@ def test_the_configuration_cannot_be_changed() -> None:
         (
             "WILLOW_TRUSTED_PROXIES",
             "10.0.0.1/8",
-            "a comma separated list of IP addresses and networks, such as 10.0.0.0/8,192.168.1.7",
+            "a comma-separated list of IP addresses and networks, such as 10.0.0.0/8,192.168.1.7",
         ),
         (
             "ALLOWED_HOSTS",
             "http://x",
-            "a comma separated list of host names without ports, such as broker.example.org,localhost",
+            "a comma-separated list of host names without ports, such as broker.example.org,localhost",
         ),
         ("WILLOW_NODE_LAPSE", "1", "more than WILLOW_NODE_HEARTBEAT"),
         ("WILLOW_MAX_FRAME_BYTES", "1024", "at least WILLOW_MAX_BODY_BYTES"),
@@ -128,7 +128,7 @@ def test_a_wrong_secret_is_not_shown(variable: str, value: str) -> None:
 @pytest.mark.parametrize("variable", ["DATABASE_URL", "SECRET_KEY"])
 def test_a_missing_required_variable_says_where_it_comes_from(variable: str) -> None:
     sentence = complaint(**{variable: ""})
-    assert sentence.startswith(f"{variable} is not set; start with ./willow up, test or manage")
+    assert sentence.startswith(f"{variable} is not set. Start Willow with ./willow up, test or manage")
 
 
 def test_what_is_supplied_later_may_be_missing() -> None:
@@ -144,7 +144,7 @@ def test_several_processes_need_redis() -> None:
 
 
 def test_an_unknown_variable_names_the_closest_known_one() -> None:
-    assert complaint(WILLOW_PROT="1") == ("WILLOW_PROT is not a setting of Willow; the closest one is WILLOW_PORT.")
+    assert complaint(WILLOW_PROT="1") == ("WILLOW_PROT is not a setting of Willow; did you mean WILLOW_PORT?")
 
 
 def test_nodes_have_a_name_and_an_address_of_their_own() -> None:

@@ -44,7 +44,7 @@ def test_an_older_java_is_refused_with_a_remedy(tmp_path: Path, monkeypatch: pyt
 
 def test_no_java_at_all_is_refused_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without_wheel(monkeypatch)
-    with pytest.raises(PipelineError, match=r"There is no Java.*Install OpenJDK 17"):
+    with pytest.raises(PipelineError, match=r"Spark needs Java, and none was found\..*Install OpenJDK 17"):
         find_java({"PATH": str(tmp_path)}, tmp_path)
 
 
@@ -86,7 +86,9 @@ def test_a_setting_that_leads_nowhere_is_refused_though_there_is_another_driver(
 
 
 def test_no_driver_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(PipelineError, match=r"no JDBC driver.*libpostgresql-jdbc-java"):
+    with pytest.raises(
+        PipelineError, match=r"needs a JDBC driver for PostgreSQL, and none was found\..*libpostgresql-jdbc-java"
+    ):
         find_driver({}, tmp_path, [])
 
 

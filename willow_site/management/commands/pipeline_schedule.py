@@ -25,11 +25,11 @@ class Command(BaseCommand):
     help = "Runs the data pipeline every WILLOW_PIPELINE_MINUTES, one run at a time in the whole cluster."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="run once and end")
+        parser.add_argument("--once", action="store_true", help="run once and exit")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if importlib.util.find_spec("pyspark") is None:
-            raise CommandError("PySpark is not installed. `./willow pipeline status` installs it, once.")
+            raise CommandError("PySpark is not installed. Run `./willow pipeline status` once to install it.")
         stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         with psycopg.connect(settings.WILLOW.database_url, autocommit=True) as connection:
             while not _became_active(connection):
                 if once:
-                    self.stdout.write("Another schedule is at work; this one is left out.")
+                    self.stdout.write("Another schedule is running the pipeline; this run is skipped.")
                     return
                 if stopping.wait(LOOK_SECONDS):
                     return
@@ -69,9 +69,9 @@ class Command(BaseCommand):
                     process.terminate()  # what it has begun, the next run takes up
                     break
         if process.returncode == ALREADY_RUNNING:
-            self.stdout.write("Somebody else's run is under way; this one is left out.")
+            self.stdout.write("Another run is in progress; this run is skipped.")
         elif process.returncode != 0 and not stopping.is_set():
-            self.stderr.write(f"The run ended with exit code {process.returncode}; the next one tries again.")
+            self.stderr.write(f"The run ended with exit code {process.returncode}; the next run tries again.")
         return process.returncode
 
 

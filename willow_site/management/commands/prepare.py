@@ -17,7 +17,7 @@ PREPARE_LOCK = 7_305_102_941  # any number that no other advisory lock of Willow
 
 
 class Command(BaseCommand):
-    help = "Brings the database up to date, collects static files and makes the first user of the console."
+    help = "Brings the database up to date, collects static files and creates the console's first user."
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

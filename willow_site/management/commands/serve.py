@@ -10,7 +10,7 @@ from willow_site.server import event_loop
 
 
 class Command(BaseCommand):
-    help = "Serves HTTP and WebSockets in this process until SIGTERM, then drains and ends."
+    help = "Serves HTTP and WebSockets in this process until SIGTERM, then drains and exits."
 
     def handle(self, *args: Any, **options: Any) -> None:
         configuration = settings.WILLOW

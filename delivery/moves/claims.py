@@ -1,0 +1,200 @@
+"""Messages go to those who wait for them: claimed or popped, from one queue or several, and requests for workers."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from psycopg import AsyncConnection
+
+from delivery.moves.endings import FinishRequest, finish, nobody_waits
+from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
+from delivery.storage.connection import fetch_batch
+from delivery.storage.statements import statement
+from delivery.storage.vocabulary import Outcome
+
+QUEUES_OWN_TIMEOUT = -1.0
+LOOK_FURTHER = 1000  # messages of each queue behind those that others are just taking
+
+
+class Claimed(NamedTuple):
+    """A message that `claim` or `claim_across` gave to somebody. `place`: which of the places it fills, from 1 on."""
+
+    place: int
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    attempts: int
+    priority: int
+    body: bytes
+    work_timeout: float
+    poster: int | None
+    poster_node: int | None
+    label: int | None
+    notify: int
+
+
+class Popped(NamedTuple):
+    place: int
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    attempts: int
+    priority: int
+    body: bytes
+    poster: int | None
+    poster_node: int | None
+    label: int | None
+    notify: int
+
+
+class Assigned(NamedTuple):
+    """A request that went to a worker, of this node or of another."""
+
+    place: int
+    holder: int
+    node_id: int
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    attempts: int
+    body: bytes
+    work_timeout: float
+    poster: int | None
+    poster_node: int | None
+    label: int | None
+    notify: int
+
+
+class Claimant(Protocol):
+    @property
+    def session_id(self) -> int: ...
+
+    @property
+    def client_name(self) -> str | None: ...
+
+
+class Wish(Protocol):
+    """What a place is for: who gets the message, and for how long (None: as long as its queue says)."""
+
+    @property
+    def reader(self) -> Claimant: ...
+
+    @property
+    def work_timeout(self) -> float | None: ...
+
+
+class QueueDemand(NamedTuple):
+    """So many places for messages of one queue, from this rank and index on."""
+
+    queue_id: int
+    places: int
+    floor_rank: int
+    floor_index: int
+
+
+async def claim(
+    connection: AsyncConnection[Any], demands: Sequence[QueueDemand], places: Sequence[Wish], *, node_id: int
+) -> list[Claimed]:
+    """`places` are those of all demands, one queue's after the other's."""
+    if len(demands) == 1:
+        values = demands[0]._asdict() | _place_columns(places) | {"node": node_id}
+        return await fetch_batch(connection, statement("claim_from_one"), values, Claimed)
+    columns = _demand_columns(demands) | _place_columns(places) | {"node": node_id}
+    return await fetch_batch(connection, statement("claim"), columns, Claimed)
+
+
+async def pop(
+    connection: AsyncConnection[Any],
+    demands: Sequence[QueueDemand],
+    places: Sequence[Wish],
+    *,
+    node_id: int,
+    node_name: str,
+) -> list[Popped]:
+    """As `claim`, and the messages end with it."""
+    columns = _demand_columns(demands) | _place_columns(places) | {"node": node_id, "node_name": node_name}
+    return await fetch_batch(connection, statement("pop"), columns, Popped)
+
+
+def _demand_columns(demands: Sequence[QueueDemand]) -> dict[str, Any]:
+    places = [demand.places for demand in demands]
+    return {
+        "queue_id": BigintColumn([demand.queue_id for demand in demands]),
+        "first_place": BigintColumn([1 + sum(places[:position]) for position in range(len(places))]),
+        "places": BigintColumn(places),
+        "floor_rank": BigintColumn([demand.floor_rank for demand in demands]),
+        "floor_index": BigintColumn([demand.floor_index for demand in demands]),
+    }
+
+
+def _place_columns(places: Sequence[Wish]) -> dict[str, Any]:
+    timeouts = [wish.work_timeout for wish in places]
+    return {
+        "holder": BigintColumn([wish.reader.session_id for wish in places]),
+        "client": TextColumn([wish.reader.client_name for wish in places]),
+        "work_timeout": Float8Column([QUEUES_OWN_TIMEOUT if value is None else value for value in timeouts]),
+    }
+
+
+async def claim_across(
+    connection: AsyncConnection[Any],
+    queue_ids: Sequence[int],
+    wish: Wish,
+    *,
+    places: int,
+    evenly: bool,
+    node_id: int,
+    pops: bool = False,
+) -> list[Claimed]:
+    """In the caller's transaction, from several queues as if they were one."""
+    parameters = {
+        "queue_id": BigintColumn(queue_ids),
+        "places": places,
+        "looked_at": places,
+        "evenly": evenly,
+        "holder": wish.reader.session_id,
+        "work_timeout": wish.work_timeout,
+        "pops": pops,
+        "node": node_id,
+    }
+    claimed = await fetch_batch(connection, statement("claim_across"), parameters, Claimed)
+    if len(claimed) < places:  # perhaps because others are just taking what comes first
+        parameters |= {"places": places - len(claimed), "looked_at": places + LOOK_FURTHER}
+        claimed += await fetch_batch(connection, statement("claim_across"), parameters, Claimed)
+    return claimed
+
+
+async def pop_across(
+    connection: AsyncConnection[Any],
+    queue_ids: Sequence[int],
+    wish: Wish,
+    *,
+    places: int,
+    evenly: bool,
+    node_id: int,
+    node_name: str,
+) -> list[Claimed]:
+    """As `claim_across`, and the messages end with it."""
+    claimed = await claim_across(connection, queue_ids, wish, places=places, evenly=evenly, node_id=node_id, pops=True)
+    endings = [_ending(one, wish.reader) for one in claimed]
+    if endings:
+        await finish(connection, endings, outcome=Outcome.POPPED, node_id=node_id, node_name=node_name)
+    return claimed
+
+
+def _ending(claimed: Claimed, reader: Claimant) -> FinishRequest:
+    return FinishRequest(
+        queue_id=claimed.queue_id,
+        sequence=claimed.sequence,
+        index=claimed.index,
+        holder=reader.session_id,
+        client=reader.client_name,
+        answer=nobody_waits,
+    )
+
+
+async def assign(
+    connection: AsyncConnection[Any], queue_id: int, *, node_id: int, lapse_seconds: float, limit: int
+) -> list[Assigned]:
+    """In the caller's transaction, which holds the service locked: its requests go to the workers in line."""
+    parameters = {"queue_id": queue_id, "node": node_id, "lapse": lapse_seconds, "limit": limit}
+    return await fetch_batch(connection, statement("assign"), parameters, Assigned)

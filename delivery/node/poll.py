@@ -1,0 +1,114 @@
+"""What a node does again and again: the heartbeat, and the slow poll that finds whatever a hint should have said."""
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from psycopg import AsyncConnection
+from psycopg.types.json import Jsonb
+
+from clients.statements import statement as client_statement
+from delivery.engine.waiters import MOST_PLACES_AT_ONCE
+from delivery.node.key_changes import refresh_principals
+from delivery.node.orders import carry_out_orders
+from delivery.protocol.errors import WillowError
+from delivery.storage.lanes import on_desk
+from delivery.storage.statements import statement
+
+if TYPE_CHECKING:
+    from delivery.node.node import Node
+
+logger = logging.getLogger(__name__)
+
+
+async def every(seconds: float, action: Callable[[], Awaitable[None]]) -> None:
+    """Run an action without end. Whatever goes wrong with it is tried again the next time."""
+    while True:
+        try:
+            await action()
+        except WillowError as error:
+            logger.debug("%s: %s", action.__qualname__, error)
+        except Exception:
+            logger.exception("%s failed", action.__qualname__)
+        await asyncio.sleep(seconds)
+
+
+class Heartbeat:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._last = time.monotonic()
+
+    async def beat(self) -> None:
+        node = self._node
+        if not await on_desk(node.desk, self._write) and not node.leaving:
+            logger.error("This node's row is gone from the database; its clients must connect again.")
+        silent = time.monotonic() - self._last
+        self._last = time.monotonic()
+        if silent > settings.WILLOW.node_lapse:
+            await on_desk(node.desk, node.sessions.reclaim)
+        await on_desk(node.desk, node.workers.look_after)
+
+    async def _write(self, connection: AsyncConnection[Any]) -> bool:
+        """Returns whether the node has its row."""
+        parameters = {
+            "node": self._node.id,
+            "sockets": len(self._node.sessions),
+            "draining": self._node.draining,
+            "readers": Jsonb(self._readers()),
+            "free_places": Jsonb(self._node.engine.waiters.free_places()),
+        }
+        return await (await connection.execute(client_statement("beat"), parameters)).fetchone() is not None
+
+    def _readers(self) -> dict[int, int]:
+        """By queue: how many sessions wait for its messages or hold some."""
+        readers: dict[int, set[int]] = defaultdict(set)
+        for session in self._node.sessions.values():
+            for queue_id in session.queues_read():
+                readers[queue_id].add(session.session_id)
+        return {queue_id: len(sessions) for queue_id, sessions in readers.items()}
+
+
+class Poll:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+
+    async def look(self) -> None:
+        node = self._node
+        for lane in (node.engine.posts, node.engine.turns, node.streams):
+            lane.probe()
+        await self._catch_up()
+        await on_desk(node.desk, node.directory.refresh)
+        await on_desk(node.desk, node.directory.forget_deleted)
+        await on_desk(node.desk, node.notices.take)
+        await on_desk(node.desk, node.workers.push_changed_configs)
+        node.workers.look_for_requests()
+        await on_desk(node.desk, self._wake_ready_queues)
+        await on_desk(node.desk, lambda connection: refresh_principals(node, connection))
+        await on_desk(node.desk, lambda connection: carry_out_orders(node, connection))
+        for session in list(node.sessions.values()):
+            session.look_after_overdue()
+
+    async def _catch_up(self) -> None:
+        """With what could not be done while the database was gone."""
+        node = self._node
+        if node.unheard_claims:
+            await on_desk(node.desk, node.unheard_claims.settle)
+        if node.sessions.owes_goodbyes:
+            await on_desk(node.desk, node.sessions.say_goodbyes)
+        if node.notices.left_behind:
+            await on_desk(node.desk, node.notices.leave)
+
+    async def _wake_ready_queues(self, connection: AsyncConnection[Any]) -> None:
+        node = self._node
+        served = node.workers.queues_served()
+        waited_for = [*node.engine.waiters.queues_waited_for(), *node.feeds, *served]
+        if waited_for:
+            cursor = await connection.execute(statement("ready_queues"), {"queue_id": waited_for})
+            for (queue_id,) in await cursor.fetchall():
+                node.on_hints.messages_ready(queue_id, MOST_PLACES_AT_ONCE)
+                if queue_id in served:
+                    node.engine.assignment.assign_soon(queue_id)

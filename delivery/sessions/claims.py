@@ -1,0 +1,185 @@
+"""The claims of one session: the messages that its client holds, how long still, and how they end."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from psycopg import AsyncConnection
+
+from delivery.moves.endings import FailRequest
+from delivery.moves.states import Reason
+from delivery.protocol.errors import Code, WillowError
+from delivery.sessions.ordering import OneAtATime
+from delivery.storage.statements import statement
+
+if TYPE_CHECKING:
+    from delivery.sessions.session import Session
+
+ClaimId = tuple[int, int]  # shard and sequence
+
+
+class HeldClaim(NamedTuple):
+    queue_id: int
+    sequence: int
+    index: int | None  # type: ignore[assignment]  # tuples have a method of that name
+    attempt: int | None  # None: of a message that was handed out over an earlier connection
+
+
+UNKNOWN_ATTEMPT = 0  # of a message that was handed out over an earlier connection
+
+
+@dataclass(slots=True)
+class Claim:
+    index: int
+    attempt: int
+    work_timeout: float  # seconds
+    deadline: float  # of the monotonic clock
+    place_is_free: Callable[[], None] | None  # called when the claim ends, for the subscription that it came through
+
+
+class Claims:
+    """What the client holds, as far as this node knows. The database decides: the reaper or an operator may end claims.
+
+    `commands` keeps the client's commands about one message in their order.
+    """
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._claims: dict[ClaimId, Claim] = {}
+        self._resumed: frozenset[ClaimId] = frozenset()  # held since before this connection
+        self.commands: OneAtATime[ClaimId] = OneAtATime()
+
+    def __len__(self) -> int:
+        return len(self._claims)
+
+    def held(self) -> list[HeldClaim]:
+        return [HeldClaim(*claim_id, claim.index, claim.attempt or None) for claim_id, claim in self._claims.items()]
+
+    def queue_ids(self) -> set[int]:
+        return {queue_id for queue_id, _ in self._claims}
+
+    # how claims begin
+
+    def resume(self, held: Iterable[tuple[int, int, int, float]]) -> None:
+        """Take over what the session held over an earlier connection: rows of held_by.sql."""
+        for queue_id, sequence, index, work_timeout in held:
+            self._add((queue_id, sequence), index, UNKNOWN_ATTEMPT, work_timeout)
+        self._resumed = frozenset(self._claims)
+
+    def hand_over(
+        self,
+        label: int | None,
+        messages: Sequence[Any],
+        place_is_free: Callable[[], None] | None = None,
+        *,
+        counts: bool = False,
+    ) -> None:
+        """Send claimed messages to the client. If it has gone meanwhile, give them back at once."""
+        if self._session.closed:
+            self._give_back((row.queue_id, row.sequence, row.index) for row in messages)
+            return
+        for left, row in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
+            claim_id = (row.queue_id, row.sequence)
+            self.let_go(claim_id, None)  # an earlier message with this ID, whose claim has ended without our knowing
+            self._add(claim_id, row.index, row.attempts, row.work_timeout, place_is_free)
+            self._session.send_message(label, row, finished=False, left=left if counts else None)
+
+    def take_request(self, request: Any) -> bool:
+        """Note a request that this session holds as a worker. False if it was sent over this connection already."""
+        claim_id = (request.queue_id, request.sequence)
+        known = self._claims.get(claim_id)
+        if known and (known.index, known.attempt) == (request.index, request.attempts):
+            return False
+        self._add(claim_id, request.index, request.attempts, request.work_timeout)
+        return True
+
+    def _add(
+        self,
+        claim_id: ClaimId,
+        index: int,
+        attempt: int,
+        work_timeout: float,
+        place_is_free: Callable[[], None] | None = None,
+    ) -> None:
+        self._claims[claim_id] = Claim(index, attempt, work_timeout, time.monotonic() + work_timeout, place_is_free)
+
+    def not_sent_here(self, rows: Iterable[Any]) -> list[Any]:
+        """Of messages that this session holds, those that were not sent over this connection."""
+        sent_here = self._claims.keys() - self._resumed
+        return [row for row in rows if (row.queue_id, row.sequence) not in sent_here]
+
+    # how long they last
+
+    def restart(self, claim_id: ClaimId) -> None:
+        """Start the time of a claim again, if the client has it."""
+        if (claim := self._claims.get(claim_id)) is not None:
+            claim.deadline = time.monotonic() + claim.work_timeout
+
+    def restart_all(self) -> None:
+        for claim_id in self._claims:
+            self.restart(claim_id)
+
+    def look_after_overdue(self) -> None:
+        """Called by the poll: the reaper may have ended claims whose time is over."""
+        if self._overdue():
+            self._session.node.on_desk_soon(lambda connection: self._forget_ended(connection, self._overdue()))
+
+    def _overdue(self) -> dict[ClaimId, Claim]:
+        now = time.monotonic()
+        return {claim_id: claim for claim_id, claim in self._claims.items() if claim.deadline <= now}
+
+    # how they end
+
+    def let_go(self, claim_id: ClaimId, index: int | None, attempt: int | None = None) -> int | None:
+        """A claim has ended; of this attempt, if it is given. Returns its index, if it was known here."""
+        claim = self._claims.get(claim_id)
+        if claim is None or index not in (None, claim.index) or attempt not in (None, claim.attempt):
+            return index
+        del self._claims[claim_id]
+        if claim.place_is_free is not None:
+            claim.place_is_free()
+        return claim.index
+
+    async def forget_ended(self, connection: AsyncConnection[Any]) -> None:
+        """An operator has ended claims of this session: their places are free again, now."""
+        await self._forget_ended(connection, dict(self._claims))
+
+    async def _forget_ended(self, connection: AsyncConnection[Any], doubtful: dict[ClaimId, Claim]) -> None:
+        cursor = await connection.execute(statement("held_by"), {"holder": self._session.session_id})
+        held = {(queue_id, sequence): index for queue_id, sequence, index, _ in await cursor.fetchall()}
+        for claim_id, claim in doubtful.items():
+            if held.get(claim_id) != claim.index and self._claims.get(claim_id) is claim:
+                self.let_go(claim_id, claim.index)
+
+    def give_back_all(self) -> None:
+        """The client has gone: each attempt has failed."""
+        self._give_back((*claim_id, claim.index) for claim_id, claim in self._claims.items())
+
+    def give_back_unsent(self, held: Iterable[Any]) -> None:
+        """Of what this session holds, give back the messages that never reached the client."""
+        known = {claim_id: claim.index for claim_id, claim in self._claims.items()}
+        self._give_back(
+            (row.queue_id, row.sequence, row.index)
+            for row in held
+            if known.get((row.queue_id, row.sequence)) != row.index
+        )
+
+    def _give_back(self, claims: Iterable[tuple[int, int, int]]) -> None:
+        for queue_id, sequence, index in claims:
+            self._session.node.engine.end(
+                FailRequest(
+                    queue_id=queue_id,
+                    sequence=sequence,
+                    index=index,
+                    holder=self._session.session_id,
+                    client=self._session.client_name,
+                    reason=Reason.DISCONNECTED.value,
+                    answer=self._given_back,
+                )
+            )
+
+    def _given_back(self, error: WillowError | None) -> None:
+        """Any other error means that the claim has ended already. A database that is gone still has it."""
+        if error is not None and error.code == Code.UNAVAILABLE:
+            self._session.node.sessions.owe_goodbye(self._session.session_id)

@@ -1,0 +1,63 @@
+"""What the sessions of a node need of it. The node itself is above this room, and is never imported here."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from psycopg import AsyncConnection
+
+from delivery.engine.engine import Engine
+from delivery.engine.queues import Directory
+from delivery.sessions.stream_feed import StreamFeeds
+from delivery.storage.lanes import Lane
+
+if TYPE_CHECKING:
+    from delivery.sessions.session import Session
+
+
+class SessionKeeper(Protocol):
+    """Where a session says that its socket is gone."""
+
+    def hold(self, session: "Session") -> None:
+        """Keep its claims for the time that it asked for."""
+
+    def end(self, session: "Session") -> None: ...
+
+    def owe_goodbye(self, session_id: int) -> None:
+        """The database could not be told that a session is over: tell it when it is back."""
+
+
+class NodeInterface(Protocol):
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def directory(self) -> Directory: ...
+
+    @property
+    def desk(self) -> Lane: ...
+
+    @property
+    def streams(self) -> Lane: ...
+
+    @property
+    def feeds(self) -> StreamFeeds: ...
+
+    @property
+    def sessions(self) -> SessionKeeper: ...
+
+    @property
+    def refusals(self) -> Counter[str]:
+        """Of commands, by their code."""
+
+    @property
+    def draining(self) -> bool: ...
+
+    @property
+    def leaving(self) -> bool: ...
+
+    def is_paused(self, queue_id: int) -> bool:
+        """Whether no messages of this queue are handed out now."""
+
+    def on_desk_soon(self, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> None:
+        """Run without waiting. If the database is gone, the poll and the reaper make up for it."""

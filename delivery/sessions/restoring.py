@@ -1,0 +1,62 @@
+"""A client has registered: it reads again what it read in its last session, and gets again what it held."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from delivery.engine.queues import matches
+from delivery.sessions.registration import Registration
+from delivery.sessions.subscription import Subscription
+from queues.definitions import QueueRecord
+
+if TYPE_CHECKING:
+    from delivery.sessions.session import Session
+
+
+def restore(session: "Session", registration: Registration, done: Callable[[], None]) -> None:
+    """Learn the queues that the client reads or holds messages of, then start its subscriptions."""
+    wishes = [wish for wish in registration.wishes if wish.label not in session.subscriptions]
+    subscriptions = [session.subscriptions.add(wish) for wish in wishes]
+    unknown = {wish.name for wish in wishes} | {row.queue_name for row in registration.held}
+
+    def resolved(name: str, _: object) -> None:
+        unknown.discard(name)
+        if not unknown:
+            start()
+
+    def start() -> None:
+        if not session.closed:
+            _start(session, subscriptions, registration.held)
+        done()
+
+    if not unknown:
+        start()
+    for name in list(unknown):
+        known = partial(resolved, name)
+        session.node.directory.resolve(name, (), "strict", known, known)  # finds all queues that exist, makes none
+
+
+def _start(session: "Session", subscriptions: Sequence[Subscription], held: Sequence[Any]) -> None:
+    by_subscription: defaultdict[Subscription, list[Any]] = defaultdict(list)
+    directory = session.node.directory
+    for row in session.claims.not_sent_here(held):
+        subscription = _reader_of(directory.by_id(row.queue_id), subscriptions)
+        if subscription is None:
+            session.claims.hand_over(None, [row])
+        else:
+            by_subscription[subscription].append(row)
+    for subscription in subscriptions:
+        wish = subscription.wish
+        queues = directory.matching(wish.name, wish.tags, wish.match)
+        subscription.start(queues, {}, by_subscription[subscription])
+
+
+def _reader_of(queue: QueueRecord | None, subscriptions: Sequence[Subscription]) -> Subscription | None:
+    if queue is None:
+        return None
+    for subscription in subscriptions:
+        wish = subscription.wish
+        if wish.name == queue.name and matches(queue.tags, frozenset(wish.tags), wish.match):
+            return subscription
+    return None

@@ -1,0 +1,69 @@
+"""The commands of one connection that the broker still has to answer, and the one way to answer them."""
+
+import asyncio
+import logging
+from typing import Protocol
+
+from delivery.protocol.errors import WillowError
+from delivery.protocol.frames import Frame
+
+logger = logging.getLogger(__name__)
+
+
+class UnderWay:
+    """How many commands will be answered without the client's help. A fetch that waits for a message is not counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._fewer = asyncio.Event()
+
+    def began(self) -> None:
+        self.count += 1
+
+    def ended(self) -> None:
+        self.count -= 1
+        self._fewer.set()
+
+    async def wait_below(self, most: int) -> None:
+        while self.count >= most:
+            self._fewer.clear()
+            await self._fewer.wait()
+
+
+class Answering(Protocol):
+    """What a reply needs of its session."""
+
+    @property
+    def under_way(self) -> UnderWay: ...
+
+    def send(self, frame: Frame) -> None: ...
+
+    def refuse(self, label: int | None, error: WillowError) -> None: ...
+
+
+class Reply:
+    """The reply to one command. The command is under way until it is sent, refused or ended, whichever it is."""
+
+    __slots__ = ("_answering", "_ended", "_label")
+
+    def __init__(self, answering: Answering, label: int | None) -> None:
+        self._answering = answering
+        self._label = label
+        self._ended = False
+        answering.under_way.began()
+
+    def send(self, frame: Frame) -> None:
+        self.end()
+        self._answering.send(frame)
+
+    def refuse(self, error: WillowError) -> None:
+        self.end()
+        self._answering.refuse(self._label, error)
+
+    def end(self) -> None:
+        """The command needs no answer, or its answer is sent in another way."""
+        if self._ended:
+            logger.error("A command was answered twice", stack_info=True, extra={"label": self._label})
+            return
+        self._ended = True
+        self._answering.under_way.ended()
