@@ -35,6 +35,7 @@ from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
 from delivery.wakeups.delays import Delays
@@ -190,25 +191,26 @@ class Engine:
         else:
             self.became_ready(queue_id)
 
-    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         if all(request.is_plain for request in requests):
             return await self._store_plain(connection, requests)
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name)
             await admission.admit()
-        self.moves.dropped += len(admission.dropped)
-        self._free_ids.give(admission.dropped)
-        for row in admission.dropped:
-            self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
-        for copy in copies:  # some replaced another message, or were there already
-            self.stock.something_came(copy.queue.id)
+        self.moves.dropped += len(admission.dropped)
         self.moves.posted += len(copies)
-        self._announce(copies)
-        return partial(_tell_posters, stored, admission.refused)
+        return AfterCommit(
+            partial(self._free_ids.give, admission.dropped),
+            partial(for_each, lambda row: self._notices.tell(row, "drop"), admission.dropped),
+            # Some of the copies replaced another message, or were there already.
+            partial(for_each, lambda copy: self.stock.something_came(copy.queue.id), copies),
+            partial(self._announce, copies),
+            later=[partial(_tell_posters, stored, admission.refused)],
+        )
 
-    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
         places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
         try:
@@ -222,17 +224,18 @@ class Engine:
         stored = [copy for copy in copies if copy.request not in refused] if refused else copies
         self.moves.posted += len(stored)
         self.moves.claimed += len(inserted.claimed)
+        return AfterCommit(
+            partial(self._note_newest, stored),
+            partial(self._announce, [copy for copy in stored if copy not in inserted.claimed] if places else stored),
+            later=[
+                partial(_tell_posters, [copy.request for copy in stored], refused),
+                partial(self._handover.hand_out, places, inserted.claimed),
+            ],
+        )
+
+    def _note_newest(self, stored: list[Copy]) -> None:
         for queue_id, newest in {copy.queue.id: copy.index for copy in stored}.items():
-            self.stock.newest_is(queue_id, newest)
-        self._announce([copy for copy in stored if copy not in inserted.claimed] if places else stored)
-
-        def tell() -> None:
-            try:
-                _tell_posters([copy.request for copy in stored], refused)
-            finally:  # a reserved place must be settled
-                self._handover.hand_out(places, inserted.claimed)
-
-        return tell
+            guarded(self.stock.newest_is, queue_id, newest)
 
     def _announce(self, stored: list[Copy]) -> None:
         """Wake those who wait for what was just stored."""
@@ -240,24 +243,24 @@ class Engine:
         arrived: Counter[int] = Counter()
         for (queue_id, priority, delay), messages in alike.items():
             if delay:
-                self.delays.expect(queue_id, delay)
+                guarded(self.delays.expect, queue_id, delay)
             else:
-                self._floors.lower_to(queue_id, -priority)
+                guarded(self._floors.lower_to, queue_id, -priority)
                 arrived[queue_id] += messages
         for queue_id, messages in arrived.items():
-            self.stock.stored(queue_id, messages)
-            self._arrived(queue_id, messages)
+            guarded(self.stock.stored, queue_id, messages)
+            guarded(self._arrived, queue_id, messages)
 
-    async def _run_keepalive_all(self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]) -> None:
+    async def _run_keepalive_all(
+        self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]
+    ) -> AfterCommit:
         await restart_leases(connection, [request.holder for request in requests])
-        for request in requests:
-            request.answer(None)
+        return AfterCommit(partial(for_each, lambda request: request.answer(None), requests))
 
-    async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> None:
+    async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> AfterCommit:
         cancelled = await cancel(connection, requests, node_id=self._node_id, node_name=self._node_name)
         self.moves.dropped += len(cancelled)
-        self._free_ids.give(cancelled)
-        answer_cancels(requests, cancelled)
+        return AfterCommit(partial(self._free_ids.give, cancelled), partial(answer_cancels, requests, cancelled))
 
 
 def node_is_overloaded() -> WillowError:
@@ -270,7 +273,6 @@ def node_is_stopping() -> WillowError:
 
 
 def _tell_posters(stored: Iterable[PostRequest], refused: Mapping[PostRequest, WillowError]) -> None:
-    for request in stored:
-        request.store_done()
+    for_each(PostRequest.store_done, stored)
     for request, error in refused.items():
-        request.fail(error)
+        guarded(request.fail, error)

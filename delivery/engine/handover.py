@@ -6,11 +6,13 @@ message claims it too (docs/decisions/claimed-as-it-is-stored.md).
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from delivery.engine.backlog import Stock
 from delivery.engine.waiters import ClaimAttempt, Waiters
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest
+from delivery.storage.after_commit import guarded
 from delivery.storage.vocabulary import FINISH, READY, REQUEST, SYNC, WRITE
 
 
@@ -91,9 +93,9 @@ class Handover:
             if copy in claimed:
                 message = HandedOver(copy, node_id=self._node_id, work_timeout=claimed[copy])
                 messages.append(message)
-                self._notices.tell(message, "assign")
+                guarded(self._notices.tell, message, "assign")
         for attempt, messages in taken.items():
-            attempt.settle(messages, more_may_wait=len(messages) < attempt.places)
+            guarded(partial(attempt.settle, messages, more_may_wait=len(messages) < attempt.places))
 
     def give_up(self, places: Mapping[Copy, ReservedPlace]) -> None:
         self._waiters.places_given_up({place.attempt for place in places.values()})

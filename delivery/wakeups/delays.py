@@ -20,16 +20,18 @@ class Delays:
     def __init__(self, desk: Lane, became_ready: Callable[[int], None]) -> None:
         self._desk = desk
         self._became_ready = became_ready
-        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._timers: dict[int, tuple[float, asyncio.Handle]] = {}  # with when they are due, by the loop's clock
 
     def expect(self, queue_id: int, seconds: float) -> None:
         loop = asyncio.get_running_loop()
-        timer = self._timers.get(queue_id)
-        if timer is not None:
-            if timer.when() <= loop.time() + seconds:
+        due = loop.time() + seconds
+        if queue_id in self._timers:
+            due_before, timer = self._timers[queue_id]
+            if due_before <= due:
                 return
             timer.cancel()
-        self._timers[queue_id] = loop.call_later(seconds, self._come_due, queue_id)
+        # uvloop makes a plain handle of what is due at once, which cannot say when.
+        self._timers[queue_id] = due, loop.call_later(seconds, self._come_due, queue_id)
 
     def _come_due(self, queue_id: int) -> None:
         del self._timers[queue_id]

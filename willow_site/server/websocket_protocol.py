@@ -12,7 +12,7 @@ from django.conf import settings
 from twisted.python.failure import Failure
 
 from delivery.protocol.limits import FrameEnds
-from willow_site.websocket_frames import message_frame, whole_text
+from willow_site.server.websocket_frames import message_frame, whole_text
 
 NORMAL_CLOSURE = 1000
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 from websockets.streams import StreamReader
 
-from willow_site.websocket_frames import message_frame, whole_text
+from willow_site.server.websocket_frames import message_frame, whole_text
 
 LENGTHS = [0, 1, 125, 126, 127, 65_535]  # where the header changes its shape
 
