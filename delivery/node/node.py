@@ -44,7 +44,7 @@ class Node:
             streams=self.streams,
             resumed=lambda: self.on_hints.notices_wait(),
         )
-        self.unheard_claims = UnheardClaims(self.sessions, ended=self.sessions.owe_goodbye)
+        self.unheard_claims = UnheardClaims(self.sessions, ended=self.sessions.end_later)
         self.workers = Workers(self)
         self.commands = Commands(self.workers)
         self.on_hints = OnHints(self)

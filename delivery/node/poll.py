@@ -97,8 +97,8 @@ class Poll:
         node = self._node
         if node.unheard_claims:
             await on_desk(node.desk, node.unheard_claims.settle)
-        if node.sessions.owes_goodbyes:
-            await on_desk(node.desk, node.sessions.say_goodbyes)
+        if node.sessions.has_ends_to_write:
+            await on_desk(node.desk, node.sessions.write_ends)
         if node.notices.left_behind:
             await on_desk(node.desk, node.notices.leave)
 

@@ -30,7 +30,7 @@ class SessionTable(Mapping[int, Session]):
         self._streams = streams
         self._resumed = resumed
         self._sessions: dict[int, Session] = {}
-        self._owed_goodbyes: set[int] = set()  # sessions that ended while the database was gone
+        self._ends_to_write: set[int] = set()  # sessions that ended while the database was gone
         self.opened = 0
 
     def __getitem__(self, session_id: int) -> Session:
@@ -122,26 +122,26 @@ class SessionTable(Mapping[int, Session]):
             await connection.execute(client_statement(name), {"session": session_id, "node": self._node_id})
 
         def let_go(_: object = None) -> None:
-            self._desk.submit(Job(work, lambda _: None, lambda _: self.owe_goodbye(session_id)))
+            self._desk.submit(Job(work, lambda _: None, lambda _: self.end_later(session_id)))
 
         if session.subscriptions.reads_streams:  # its last acknowledgements must be written in its name
             self._streams.submit(Job(_nothing, let_go, let_go))
         else:
             let_go()
 
-    def owe_goodbye(self, session_id: int) -> None:
+    def end_later(self, session_id: int) -> None:
         """The database could not be told that a session is over: tell it when it is back."""
-        self._owed_goodbyes.add(session_id)
+        self._ends_to_write.add(session_id)
 
     @property
-    def owes_goodbyes(self) -> bool:
-        return bool(self._owed_goodbyes)
+    def has_ends_to_write(self) -> bool:
+        return bool(self._ends_to_write)
 
-    async def say_goodbyes(self, connection: AsyncConnection[Any]) -> None:
-        owed = set(self._owed_goodbyes)
-        parameters = {"session": list(owed - self._sessions.keys()), "node": self._node_id}
+    async def write_ends(self, connection: AsyncConnection[Any]) -> None:
+        ended = set(self._ends_to_write)
+        parameters = {"session": list(ended - self._sessions.keys()), "node": self._node_id}
         await connection.execute(client_statement("give_up_sessions"), parameters)
-        self._owed_goodbyes -= owed
+        self._ends_to_write -= ended
 
 
 async def _nothing(connection: AsyncConnection[Any]) -> None: ...

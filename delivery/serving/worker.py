@@ -156,7 +156,7 @@ class Worker:
     def _not_left(self, error: WillowError) -> None:
         """The database is gone. It is told of a session that ended when it is back; the reaper finds a silent one."""
         if self.session.closed and not self.session.hold_seconds:
-            self.session.node.sessions.owe_goodbye(self.session.session_id)
+            self.session.node.sessions.end_later(self.session.session_id)
 
     def _lost(self, rows: Sequence[Any]) -> None:
         for row in rows:

@@ -182,4 +182,4 @@ class Claims:
     def _given_back(self, error: WillowError | None) -> None:
         """Any other error means that the claim has ended already. A database that is gone still has it."""
         if error is not None and error.code == Code.UNAVAILABLE:
-            self._session.node.sessions.owe_goodbye(self._session.session_id)
+            self._session.node.sessions.end_later(self._session.session_id)

@@ -23,7 +23,7 @@ class SessionKeeper(Protocol):
 
     def end(self, session: "Session") -> None: ...
 
-    def owe_goodbye(self, session_id: int) -> None:
+    def end_later(self, session_id: int) -> None:
         """The database could not be told that a session is over: tell it when it is back."""
 
 

@@ -116,7 +116,7 @@ class Lane:
     async def _serve(self, connection: StatementConnection) -> None:
         self.connected.set()
         self.connections += 1
-        connection.stirred = self.probe  # perhaps it was a goodbye: the sooner that is known, the better
+        connection.stirred = self.probe  # the server may have closed it: probe at once
         self._synchronous = True
         try:
             while not connection.closed:

@@ -177,7 +177,7 @@ class ShortWayConnection(StatementConnection):
 
     def _became_readable(self) -> None:
         if self._readable is None:
-            if self._has_something_to_read():  # nobody asked: the server said goodbye, or has a notice for us
+            if self._has_something_to_read():  # unasked: the server closes the connection, or sends a notice
                 self._unwatch()
                 if self.stirred is not None:
                     self.stirred()
