@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from delivery.engine.backlog import Look, Stock
+from delivery.engine.backlog import Look, Backlog
 from delivery.engine.demands import Demand
 from delivery.engine.floors import LOWEST_RANK, Floors
 from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
@@ -33,7 +33,7 @@ class Taken:
     looks: Mapping[int, Look]
 
 
-class Taking:
+class ClaimRunner:
     """`tell_posters` tells them what was stored before, which is to be heard before what is taken now."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Taking:
         node_name: str,
         notices: Notices,
         floors: Floors,
-        stock: Stock,
+        backlog: Backlog,
         moves: Moves,
         tell_posters: Callable[[], None],
         free_ids: FreeIds,
@@ -55,7 +55,7 @@ class Taking:
         self._node_name = node_name
         self._notices = notices
         self._floors = floors
-        self._stock = stock
+        self._backlog = backlog
 
     async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> AfterCommit:
         taken = await self._take_by_queue(partial(claim, connection, node_id=self._node_id), attempts)
@@ -74,7 +74,7 @@ class Taking:
             attempt.begin()
             by_queue[attempt.demand.queues[0].id].append(attempt)
         floors = {queue_id: self._floors.get(queue_id) for queue_id in by_queue}
-        looks = {queue_id: self._stock.look_begins(queue_id) for queue_id in by_queue}
+        looks = {queue_id: self._backlog.look_begins(queue_id) for queue_id in by_queue}
         places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
         demands = [_queue_demand(queue_id, queued, floors[queue_id]) for queue_id, queued in by_queue.items()]
         rows = sorted(await run(demands, [attempt.demand for attempt in places]))  # by place, their first column
@@ -98,10 +98,10 @@ class Taking:
         of_queue = [row for attempt in queued for row in taken.by_attempt[attempt]]
         self._move_floor(queue_id, of_queue)
         counted = [row.index for row in of_queue if self._was_counted(row)]
-        self._stock.taken(queue_id, len(counted))
+        self._backlog.taken(queue_id, len(counted))
         unfilled = any(len(taken.by_attempt[attempt]) < attempt.places for attempt in queued)
         if taken.floors[queue_id] is None and unfilled:
-            self._stock.ran_dry(queue_id, taken.looks[queue_id], counted)
+            self._backlog.ran_dry(queue_id, taken.looks[queue_id], counted)
 
     def _settle(self, taken: Taken, attempt: Attempt) -> None:
         messages, queue_id = taken.by_attempt[attempt], attempt.demand.queues[0].id
@@ -111,7 +111,7 @@ class Taking:
         attempt.settle(messages, more_may_wait=below)
 
     def _was_counted(self, row: Claimed | Popped) -> bool:
-        """Whether a message was added to the stock when it was stored: here, and nobody has had it since."""
+        """Whether a message was added to the backlog when it was stored: here, and nobody has had it since."""
         return row.poster_node == self._node_id and row.attempts == 1
 
     def _move_floor(self, queue_id: int, rows: Sequence[Claimed | Popped]) -> None:
@@ -127,7 +127,7 @@ class Taking:
             rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
             # At once, and not after the batch: the next attempt of the batch may meet an error of the storage.
             guarded(self._tell_posters)
-            for_each(lambda row: self._stock.taken(row.queue_id, int(self._was_counted(row))), rows)
+            for_each(lambda row: self._backlog.taken(row.queue_id, int(self._was_counted(row))), rows)
             if attempt.demand.pops:
                 self._moves.popped += len(rows)
                 guarded(self._free_ids.give, rows)

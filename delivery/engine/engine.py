@@ -13,8 +13,8 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.engine.assignment import Assignment, WorkersHere
-from delivery.engine.backlog import Stock
-from delivery.engine.claims import Taking
+from delivery.engine.backlog import Backlog
+from delivery.engine.claims import ClaimRunner
 from delivery.engine.demands import Demand
 from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
@@ -75,14 +75,14 @@ class Engine:
         self._copies_under_way = 0
         self._desk = desk
         self._free_ids = FreeIds()
-        self.stock = Stock()
+        self.backlog = Backlog()
         self.moves = Moves()
-        taking = Taking(
+        claim_runner = ClaimRunner(
             node_id=node_id,
             node_name=node_name,
             notices=notices,
             floors=self._floors,
-            stock=self.stock,
+            backlog=self.backlog,
             moves=self.moves,
             tell_posters=lambda: self.posts.tell(),
             free_ids=self._free_ids,
@@ -115,15 +115,15 @@ class Engine:
                 ReleaseRequest: endings.run_releases,
                 CancelRequest: self._run_cancels,
                 KeepaliveAllRequest: self._run_keepalive_all,
-                PopAttempt: taking.run_pops,
-                ClaimAttempt: taking.run_claims,
-                AcrossAttempt: taking.run_across,
+                PopAttempt: claim_runner.run_pops,
+                ClaimAttempt: claim_runner.run_claims,
+                AcrossAttempt: claim_runner.run_across,
                 **self.assignment.runners(),
             },
             batch_size=size,
         )
-        self.waiters = Waiters(self.turns.submit, self.stock, in_doubt)
-        self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, stock=self.stock)
+        self.waiters = Waiters(self.turns.submit, self.backlog, in_doubt)
+        self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, backlog=self.backlog)
         self._most_commands = settings.WILLOW.node_commands
         self.delays = Delays(desk, self.became_ready)
         self.expiries = Expiries(
@@ -162,7 +162,7 @@ class Engine:
     def forget(self, queue_id: int) -> None:
         """The queue was deleted, or what is known of its messages may be wrong."""
         self._free_ids.forget(queue_id)
-        self.stock.forget(queue_id)
+        self.backlog.forget(queue_id)
         self._floors.remove(queue_id)
 
     def end(self, request: Ending | KeepaliveAllRequest | CancelRequest) -> None:
@@ -182,7 +182,7 @@ class Engine:
     def became_ready(self, queue_id: int, messages: int = 1) -> None:
         """This node has made messages of a queue ready that were not."""
         self._floors.forget(queue_id)
-        self.stock.something_came(queue_id)
+        self.backlog.something_came(queue_id)
         self._arrived(queue_id, messages)
 
     def _came_back(self, queue_id: int, delay: float) -> None:
@@ -205,7 +205,7 @@ class Engine:
             partial(self._free_ids.give, admission.dropped),
             partial(for_each, lambda row: self._notices.tell(row, "drop"), admission.dropped),
             # Some of the copies replaced another message, or were there already.
-            partial(for_each, lambda copy: self.stock.something_came(copy.queue.id), copies),
+            partial(for_each, lambda copy: self.backlog.something_came(copy.queue.id), copies),
             partial(self._announce, copies),
             later=[partial(_tell_posters, stored, admission.refused)],
         )
@@ -217,7 +217,7 @@ class Engine:
             inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
-                self.stock.something_came(copy.queue.id)
+                self.backlog.something_came(copy.queue.id)
             self._handover.give_up(places)
             raise
         refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}
@@ -235,7 +235,7 @@ class Engine:
 
     def _note_newest(self, stored: list[Copy]) -> None:
         for queue_id, newest in {copy.queue.id: copy.index for copy in stored}.items():
-            guarded(self.stock.newest_is, queue_id, newest)
+            guarded(self.backlog.newest_is, queue_id, newest)
 
     def _announce(self, stored: list[Copy]) -> None:
         """Wake those who wait for what was just stored."""
@@ -248,7 +248,7 @@ class Engine:
                 guarded(self._floors.lower_to, queue_id, -priority)
                 arrived[queue_id] += messages
         for queue_id, messages in arrived.items():
-            guarded(self.stock.stored, queue_id, messages)
+            guarded(self.backlog.stored, queue_id, messages)
             guarded(self._arrived, queue_id, messages)
 
     async def _run_keepalive_all(

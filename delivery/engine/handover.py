@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from delivery.engine.backlog import Stock
+from delivery.engine.backlog import Backlog
 from delivery.engine.waiters import ClaimAttempt, Waiters
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest
@@ -48,11 +48,11 @@ class ReservedPlace:
 
 
 class Handover:
-    def __init__(self, *, node_id: int, waiters: Waiters, notices: Notices, stock: Stock) -> None:
+    def __init__(self, *, node_id: int, waiters: Waiters, notices: Notices, backlog: Backlog) -> None:
         self._node_id = node_id
         self._waiters = waiters
         self._notices = notices
-        self._stock = stock
+        self._backlog = backlog
 
     def to_a_pop(self, request: PostRequest) -> bool:
         """Fast pop: a pop waits, and the message's poster did not ask to see it stored."""
@@ -75,7 +75,7 @@ class Handover:
             if self._waiters.is_waited_for(copy.queue.id):
                 by_queue[copy.queue.id].append(copy)
         for queue_id, arriving in by_queue.items():
-            index_before = self._stock.newest(queue_id)
+            index_before = self._backlog.newest(queue_id)
             if index_before is None or not _go_in_their_order(arriving):
                 continue
             kept = self._waiters.keep_places(queue_id, len(arriving), flushed=flushed)

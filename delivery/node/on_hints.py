@@ -27,7 +27,7 @@ class OnHints:
             node.engine.assignment.assign_soon(queue_id)
 
     def messages_ready(self, queue_id: int, messages: int) -> None:
-        self._node.engine.stock.something_came(queue_id)
+        self._node.engine.backlog.something_came(queue_id)
         self._wake(queue_id, messages)
 
     def _wake(self, queue_id: int, messages: int) -> None:

@@ -15,9 +15,9 @@ from willow_site.processes import ends_with_parent
 
 STEPS_AFTER_A_POST = [
     "delivery.wakeups.delays:Delays.expect",
-    "delivery.engine.backlog:Stock.newest_is",
-    "delivery.engine.backlog:Stock.stored",
-    "delivery.engine.backlog:Stock.something_came",
+    "delivery.engine.backlog:Backlog.newest_is",
+    "delivery.engine.backlog:Backlog.stored",
+    "delivery.engine.backlog:Backlog.something_came",
     "delivery.engine.claims:Floors.lower_to",
     "delivery.engine.waiters:Waiters.wake",
     "delivery.engine.handover:Handover.hand_out",
@@ -26,8 +26,8 @@ STEPS_AFTER_A_POST = [
     "delivery.wakeups.hints:Hints.messages_ready",
 ]
 STEPS_AFTER_A_READ = [
-    "delivery.engine.backlog:Stock.taken",
-    "delivery.engine.backlog:Stock.ran_dry",
+    "delivery.engine.backlog:Backlog.taken",
+    "delivery.engine.backlog:Backlog.ran_dry",
     "delivery.engine.claims:Floors.raise_to",
     "delivery.moves.notices:Notices.tell",
     "delivery.storage.meters:BatchMeter.add",
