@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from delivery.engine.backlog import Look, Backlog
+from delivery.engine.backlog import Backlog, Look
 from delivery.engine.demands import Demand
 from delivery.engine.floors import LOWEST_RANK, Floors
 from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt

@@ -69,7 +69,7 @@ def test_a_text_that_is_not_all_there_takes_the_long_way(length: int) -> None:
         "a continuation",
         "close",
         "ping",
-        "no UTF-8",
+        "not UTF-8",
         "not masked",
         "reserved bit",
         "a short length in a long form",
