@@ -51,7 +51,7 @@ def register(session: Session, command: Register) -> None:
         session.held_back.stop()
         reply.end()
 
-    session.node.desk.submit(Job(work, done, failed))
+    session.node.jobs.submit(Job(work, done, failed))
 
 
 def _frame(label: int | None, registration: Registration) -> Registered:

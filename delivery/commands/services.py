@@ -100,7 +100,7 @@ def _join(worker: Worker, command: Ready, services: Sequence[str], queues: Seque
         config_type=worker.config_type,
         config_version=command.config_version,
     )
-    session.node.engine.turns.submit(JoinRequest(candidate, lambda: session.closed or worker.dismissed, answer))
+    session.node.engine.claims.submit(JoinRequest(candidate, lambda: session.closed or worker.dismissed, answer))
 
 
 def ping(session: Session, command: Ping) -> None:

@@ -103,7 +103,7 @@ def _write_down(
         return {queue_id: position for queue_id, position in found.items() if position is not None}
 
     def submit(_: object = None) -> None:
-        session.node.desk.submit(Job(work, opened, failed))
+        session.node.jobs.submit(Job(work, opened, failed))
 
     if session.subscriptions.has_ended(streams):  # what the client acknowledged meanwhile is written first
         session.node.streams.submit(Job(_nothing, submit, submit))
@@ -149,7 +149,7 @@ def _take_over(session: Session, subscription: Subscription, wish: Wish) -> None
         reply.refuse(error)
         session.held_back.stop()
 
-    session.node.desk.submit(Job(work, done, failed))
+    session.node.jobs.submit(Job(work, done, failed))
 
 
 def unsubscribe(session: Session, command: Unsubscribe) -> None:
@@ -165,4 +165,4 @@ def unsubscribe(session: Session, command: Unsubscribe) -> None:
     async def drop(connection: AsyncConnection[Any]) -> None:
         await connection.execute(client_statement("drop_subscription"), parameters)
 
-    session.node.on_desk_soon(drop)
+    session.node.run_job_soon(drop)

@@ -1,8 +1,7 @@
 """The line of workers: who joins it, who leaves it, and which requests go to whom.
 
-All of it runs on the lane *turns*, like finishes and claims. Workers on this node are sent their requests at
-once. Workers of other nodes become the holders of theirs in the database, and their node finds them when a hint or its
-poll says so.
+All of it runs on the lane *claims*. Workers on this node are sent their requests at once. Workers of other nodes become
+the holders of theirs in the database, and their node finds them when a hint or its poll says so.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The engine of one node: what its clients do to messages is done here, in batches, by the moves of delivery/moves/.
 
-The lane *posts* stores. The lane *turns* runs finish, fail, keepalive, release, cancel, pop and claim, then the line
+The lane *posts* stores. The lane *claims* runs finish, fail, keepalive, release, cancel, pop and claim, then the line
 of workers, in this order.
 """
 
@@ -59,7 +59,7 @@ class Engine:
         *,
         node_id: int,
         node_name: str,
-        desk: Lane,
+        jobs: Lane,
         notices: Notices,
         arrived: Callable[[int, int], None],
         workers: WorkersHere,
@@ -73,7 +73,6 @@ class Engine:
         self._floors = Floors()
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
-        self._desk = desk
         self._free_ids = FreeIds()
         self.backlog = Backlog()
         self.moves = Moves()
@@ -99,15 +98,15 @@ class Engine:
             node_id=node_id,
             endings=endings,
             notices=notices,
-            submit=lambda request: self.turns.submit(request),
+            submit=lambda request: self.claims.submit(request),
             workers=workers,
             given_elsewhere=requests_given,
             moves=self.moves,
         )
         size = settings.WILLOW.batch_size
         self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
-        self.turns = Lane(
-            "turns",
+        self.claims = Lane(
+            "claims",
             {
                 FinishRequest: endings.run_finishes,
                 FailRequest: endings.run_fails,
@@ -122,12 +121,12 @@ class Engine:
             },
             batch_size=size,
         )
-        self.waiters = Waiters(self.turns.submit, self.backlog, in_doubt)
+        self.waiters = Waiters(self.claims.submit, self.backlog, in_doubt)
         self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, backlog=self.backlog)
         self._most_commands = settings.WILLOW.node_commands
-        self.delays = Delays(desk, self.became_ready)
+        self.delays = Delays(jobs, self.became_ready)
         self.expiries = Expiries(
-            desk,
+            jobs,
             node_id=node_id,
             node_name=node_name,
             announce=lambda buried: endings.announce(Failures([], buried)),
@@ -166,7 +165,7 @@ class Engine:
         self._floors.remove(queue_id)
 
     def end(self, request: Ending | KeepaliveAllRequest | CancelRequest) -> None:
-        self.turns.submit(request)
+        self.claims.submit(request)
 
     def take(self, demand: Demand, wait_seconds: float) -> None:
         if self.waiters.paused:

@@ -27,7 +27,7 @@ from delivery.protocol.json.too_large import too_large as json_too_large
 from delivery.protocol.limits import FrameEnds, Limits
 from delivery.protocol.version import VERSION
 from delivery.sessions.session import Session
-from delivery.storage.lanes import on_desk
+from delivery.storage.lanes import run_job
 
 Receive = Callable[[], Awaitable[Any]]
 
@@ -74,7 +74,7 @@ class ConnectConsumer(AsyncConsumer):
         key = handshake.key
         if key is None:
             return anonymous_principal(handshake.address, handshake.headers)
-        principal: Principal | None = await on_desk(node.desk, lambda connection: principal_of_key(connection, key))
+        principal: Principal | None = await run_job(node.jobs, lambda connection: principal_of_key(connection, key))
         return principal
 
     async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits) -> None:

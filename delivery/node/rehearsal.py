@@ -16,8 +16,8 @@ from delivery.engine.floors import LOWEST_RANK
 from delivery.moves.claims import QueueDemand, claim
 from delivery.moves.endings import FinishRequest, endings_without_sessions
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
+from delivery.protocol.commands import Post
 from delivery.protocol.errors import WillowError
-from delivery.protocol.frames import Post
 from delivery.storage.lanes import Lane, Rehearsal
 from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
@@ -40,7 +40,7 @@ class NobodysWish:
 async def rehearse(engine: Engine) -> None:
     """Raises a WillowError that says in one sentence what did not work."""
     await _on_lane(engine.posts, _post)
-    await _on_lane(engine.turns, _post_claim_and_finish)
+    await _on_lane(engine.claims, _post_claim_and_finish)
 
 
 async def _on_lane(lane: Lane, work: Callable[[StatementConnection], Awaitable[object]]) -> None:

@@ -149,7 +149,7 @@ class Worker:
         self._leave(lambda queue_id: not keeps_claims, lambda rows: None)
 
     def _leave(self, loses: Callable[[int], bool], lost: Callable[[Sequence[Any]], None]) -> None:
-        self.session.node.engine.turns.submit(
+        self.session.node.engine.claims.submit(
             LeaveRequest(self.session.session_id, self.client_name, loses=loses, lost=lost, failed=self._not_left)
         )
 

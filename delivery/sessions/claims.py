@@ -123,7 +123,7 @@ class Claims:
     def look_after_overdue(self) -> None:
         """Called by the poll: the reaper may have ended claims whose time is over."""
         if self._overdue():
-            self._session.node.on_desk_soon(lambda connection: self._forget_ended(connection, self._overdue()))
+            self._session.node.run_job_soon(lambda connection: self._forget_ended(connection, self._overdue()))
 
     def _overdue(self) -> dict[ClaimId, Claim]:
         now = time.monotonic()

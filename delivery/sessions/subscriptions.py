@@ -105,7 +105,7 @@ class Subscriptions:
                 reader.start(opened)
 
         if position is None:
-            session.node.on_desk_soon(open_and_start)
+            session.node.run_job_soon(open_and_start)
         else:
             reader.start(position)
         return reader

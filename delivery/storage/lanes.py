@@ -279,13 +279,13 @@ async def run_jobs(connection: AsyncConnection[Any], jobs: list[Job]) -> None:
             guarded(job.done, result)
 
 
-def desk_lane(name: str) -> Lane:
+def job_lane(name: str) -> Lane:
     """A lane for jobs, one after the other."""
     return Lane(name, {Job: run_jobs}, batch_size=1)
 
 
-async def on_desk(desk: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> Any:
-    """Run a job on a desk and wait for what comes of it."""
+async def run_job(jobs: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> Any:
+    """Run a job on a lane for jobs, and wait for its result."""
     result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def done(value: Any) -> None:
@@ -296,5 +296,5 @@ async def on_desk(desk: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[A
         if not result.done():
             result.set_exception(error)
 
-    desk.submit(Job(work, done, failed))
+    jobs.submit(Job(work, done, failed))
     return await result

@@ -17,8 +17,8 @@ MOST_AT_ONCE = 1000
 class Delays:
     """One timer per queue, set to the earliest delay that this node knows of."""
 
-    def __init__(self, desk: Lane, became_ready: Callable[[int], None]) -> None:
-        self._desk = desk
+    def __init__(self, jobs: Lane, became_ready: Callable[[int], None]) -> None:
+        self._jobs = jobs
         self._became_ready = became_ready
         self._timers: dict[int, tuple[float, asyncio.Handle]] = {}  # with when they are due, by the loop's clock
 
@@ -46,7 +46,7 @@ class Delays:
             if next_seconds is not None:
                 self.expect(queue_id, max(0.0, next_seconds))
 
-        self._desk.submit(Job(work, done, _leave_it_to_the_reaper))
+        self._jobs.submit(Job(work, done, _leave_it_to_the_reaper))
 
 
 def _leave_it_to_the_reaper(error: WillowError) -> None:

@@ -28,8 +28,8 @@ class Expiry:
 class Expiries:
     """One timer for each queue, set to the earliest end of a request that this node knows of."""
 
-    def __init__(self, desk: Lane, *, node_id: int, node_name: str, announce: Callable[[list[Buried]], None]) -> None:
-        self._desk = desk
+    def __init__(self, jobs: Lane, *, node_id: int, node_name: str, announce: Callable[[list[Buried]], None]) -> None:
+        self._jobs = jobs
         self._node_id = node_id
         self._node_name = node_name
         self._announce = announce
@@ -62,7 +62,7 @@ class Expiries:
             if next_seconds is not None:
                 self.expect(queue_id, max(SHORTEST_PAUSE_SECONDS, next_seconds))
 
-        self._desk.submit(Job(work, done, _leave_it_to_the_reaper))
+        self._jobs.submit(Job(work, done, _leave_it_to_the_reaper))
 
 
 def _leave_it_to_the_reaper(error: WillowError) -> None:

@@ -66,7 +66,7 @@ def test_it_leaves_nothing_behind(cluster: Cluster) -> None:
 
 
 def rehearsals(node: Node) -> float:
-    return scrape(node).value("willow_batch_size_count", lane="turns", kind="rehearsal")
+    return scrape(node).value("willow_batch_size_count", lane="claims", kind="rehearsal")
 
 
 def test_a_node_that_can_claim_nothing_is_not_ready(cluster: Cluster) -> None:

@@ -13,4 +13,4 @@ async def test_they_work(start_cluster: StartCluster, queue: str) -> None:
             await client.post(queue, "a")
             await client.finish(await client.fetch(queue))
         names = {name for (name,) in cluster.query(NAMES)}
-        assert {"willow posts (orders)", "willow turns (orders)", "willow desk (orders)"} <= names
+        assert {"willow posts (orders)", "willow claims (orders)", "willow jobs (orders)"} <= names

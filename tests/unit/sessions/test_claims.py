@@ -23,11 +23,11 @@ class Holder:
         self.sent: list[Any] = []
         self.given_back: list[FailRequest] = []
         self.ended_later: list[int] = []
-        self.on_desk: list[Any] = []
+        self.jobs: list[Any] = []
         self.node = SimpleNamespace(
             engine=SimpleNamespace(end=self.given_back.append),
             sessions=SimpleNamespace(end_later=self.ended_later.append),
-            on_desk_soon=self.on_desk.append,
+            run_job_soon=self.jobs.append,
         )
 
     def send_message(self, label: int | None, row: Any, *, finished: bool, left: int | None) -> None:
@@ -125,7 +125,7 @@ async def test_an_overdue_claim_that_the_reaper_ended_frees_its_place(claims: Cl
     claims.hand_over(7, [row(2, 11, work_timeout=0.0)], lambda: freed.append(11))
     claims.hand_over(7, [row(3, 12)], lambda: freed.append(12))
     claims.look_after_overdue()
-    [check] = holder.on_desk
+    [check] = holder.jobs
     await check(HeldInDatabase((1, 2, 11, 0.0)))
     assert freed == [10]
 
@@ -133,7 +133,7 @@ async def test_an_overdue_claim_that_the_reaper_ended_frees_its_place(claims: Cl
 def test_claims_in_their_time_are_not_looked_up(claims: Claims, holder: Holder) -> None:
     claims.hand_over(7, [row(1, 10)])
     claims.look_after_overdue()
-    assert holder.on_desk == []
+    assert holder.jobs == []
 
 
 async def test_what_an_operator_ended_is_forgotten_before_its_time(claims: Claims) -> None:
