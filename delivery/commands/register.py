@@ -29,7 +29,7 @@ def register(session: Session, command: Register) -> None:
             principal=session.principal,
             name=command.name,
             persistent=command.persistent,
-            reads=session.subscriptions.wishes(),
+            reads=session.subscriptions.all_terms(),
         )
 
     def done(registration: Registration) -> None:

@@ -32,7 +32,7 @@ class Nobody:
     client_name = None
 
 
-class NobodysWish:
+class NobodysClaim:
     reader = Nobody()
     work_timeout = None
 
@@ -67,7 +67,7 @@ async def _post(connection: StatementConnection) -> Copy:
 
 async def _post_claim_and_finish(connection: StatementConnection) -> None:
     queue_id = (await _post(connection)).queue.id
-    [claimed] = await claim(connection, [QueueDemand(queue_id, 1, LOWEST_RANK, 0)], [NobodysWish()], node_id=NOBODY)
+    [claimed] = await claim(connection, [QueueDemand(queue_id, 1, LOWEST_RANK, 0)], [NobodysClaim()], node_id=NOBODY)
     refused: list[WillowError | None] = []
     finish = FinishRequest(
         queue_id=claimed.queue_id,

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def restore(session: "Session", registration: Registration, done: Callable[[], None]) -> None:
     """Learn the queues that the client reads or holds messages of, then start its subscriptions."""
-    wishes = [wish for wish in registration.wishes if wish.label not in session.subscriptions]
-    subscriptions = [session.subscriptions.add(wish) for wish in wishes]
-    unknown = {wish.name for wish in wishes} | {row.queue_name for row in registration.held}
+    all_terms = [terms for terms in registration.all_terms if terms.label not in session.subscriptions]
+    subscriptions = [session.subscriptions.add(terms) for terms in all_terms]
+    unknown = {terms.name for terms in all_terms} | {row.queue_name for row in registration.held}
 
     def resolved(name: str, _: object) -> None:
         unknown.discard(name)
@@ -47,8 +47,8 @@ def _start(session: "Session", subscriptions: Sequence[Subscription], held: Sequ
         else:
             by_subscription[subscription].append(row)
     for subscription in subscriptions:
-        wish = subscription.wish
-        queues = directory.matching(wish.name, wish.tags, wish.match)
+        terms = subscription.terms
+        queues = directory.matching(terms.name, terms.tags, terms.match)
         subscription.start(queues, {}, by_subscription[subscription])
 
 
@@ -56,7 +56,7 @@ def _reader_of(queue: QueueRecord | None, subscriptions: Sequence[Subscription])
     if queue is None:
         return None
     for subscription in subscriptions:
-        wish = subscription.wish
-        if wish.name == queue.name and matches(queue.tags, frozenset(wish.tags), wish.match):
+        terms = subscription.terms
+        if terms.name == queue.name and matches(queue.tags, frozenset(terms.tags), terms.match):
             return subscription
     return None

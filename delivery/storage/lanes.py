@@ -42,7 +42,7 @@ FAILURES = (CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED, MISTAKE)
 
 
 class Request(Protocol):
-    """One client's wish. `synchronous`: its commit must have reached the disk before it is answered."""
+    """One client's request. `synchronous`: its commit must have reached the disk before it is answered."""
 
     @property
     def synchronous(self) -> bool: ...
