@@ -29,7 +29,7 @@ def to_wire(field: str, body: Body, most_bytes: int = MOST_BODY_BYTES) -> WireBo
     if isinstance(body, str):
         if 4 * len(body) <= LARGEST_TEXT:  # no character needs more than four bytes
             return body
-        return _from_bytes(_utf8(field, body), most_bytes)
+        return _from_bytes(check_is_text(field, body), most_bytes)
     if isinstance(body, bytes | bytearray | memoryview):
         return _from_bytes(bytes(body), most_bytes)
     remedy = "Write json.dumps(…) for other values."
@@ -50,7 +50,8 @@ def _from_bytes(body: bytes, most_bytes: int) -> WireBody:
     return Base64(body)
 
 
-def _utf8(field: str, text: str) -> bytes:
+def check_is_text(field: str, text: str) -> bytes:
+    """Returns its UTF-8."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:

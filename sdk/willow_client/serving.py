@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, Unpack
 
 from willow_client.arguments import check_name, check_seconds, check_whole
-from willow_client.bodies import to_wire
+from willow_client.bodies import check_is_text, to_wire
 from willow_client.brokers import Brokers
 from willow_client.calls import error_of
 from willow_client.commands import CheckConfig, Command, NeedBroker, Ping, Ready, Reply, WorkError
@@ -391,7 +391,7 @@ Answer: TypeAlias = Callable[[str, dict[str, Any]], Command]  # of an identifier
 def _reply(reply: Any) -> Answer:
     body = to_wire("reply", "" if reply is None else reply)
     if isinstance(body, str):
-        to_wire("reply", body.encode())  # half a surrogate pair is refused here, where it can still be told
+        check_is_text("reply", body)  # here, where it can still be told
     return lambda identifier, stamp: Reply(work_request_identifier=identifier, body=body, **stamp)
 
 
