@@ -57,9 +57,50 @@ CODE = choice(
     "TooLarge",
     "Overloaded",
     "Unavailable",
+    "Failed",
 )
 
 Layout = dict[str, Kind]
+
+
+def record(layout: Layout) -> Kind:
+    return Kind(
+        lambda values: b"".join(kind.write(values.get(name, kind.default)) for name, kind in layout.items()),
+        lambda data: {name: kind.read(data) for name, kind in layout.items()},
+        None,
+    )
+
+
+# By number: the field of JSON, and the values that follow the number.
+EXTRAS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
+    ("headers", (TEXT, TEXT)),
+    ("group", (TEXT,)),
+    ("unique", (TEXT,)),
+    ("duplicate", ()),
+    ("attempt", (U32,)),
+    ("left", (U32,)),
+    ("work_timeout", (F64,)),
+)
+
+
+def _write_extras(extras: Fields) -> bytes:
+    numbers = {name: (number, kinds) for number, (name, kinds) in enumerate(EXTRAS)}
+    written = [
+        U32.write(numbers[name][0]) + b"".join(kind.write(value) for kind in numbers[name][1])
+        for name, value in extras.items()
+    ]
+    return U64.write(len(written)) + b"".join(written)
+
+
+def _read_extras(data: BytesIO) -> Fields:
+    extras: Fields = {}
+    for _ in range(U64.read(data)):
+        name, kinds = EXTRAS[U32.read(data)]
+        values = [kind.read(data) for kind in kinds]
+        extras[name] = values[0] if values else True
+    return extras
+
+
 CLAIM: Layout = {"queue": TEXT, "sequence": U64, "shard": U64, "index": option(U64)}
 
 COMMANDS: dict[str, tuple[int, Layout]] = {
@@ -117,7 +158,37 @@ COMMANDS: dict[str, tuple[int, Layout]] = {
         },
     ),
     "pong": (16, {"time": F64, "config_version": TEXT}),
+    "keepalive": (
+        5,
+        {
+            "queue": option(TEXT),
+            "sequence": option(U64),
+            "shard": option(U64),
+            "index": option(U64),
+            "label": option(U64),
+        },
+    ),
+    "release": (
+        22,
+        {
+            "messages": vector(record({**CLAIM, "attempt": option(U32)})),
+            "label": U64,
+            "response": option(choice(*STAGES)),
+        },
+    ),
+    "workerror": (
+        23,
+        {
+            "work_request_identifier": TEXT,
+            "error": TEXT,
+            "final": option(BOOL),
+            "time": F64,
+            "config_version": TEXT,
+        },
+    ),
+    "cancel": (24, {"queue": TEXT, "shard": U64, "index": U64, "label": U64}),
 }
+WITH_EXTRAS = {"post": 17, "finish": 19, "fail": 20, "keepalive": 21}
 
 FRAMES: tuple[tuple[str, Layout], ...] = (
     ("hello", {"id": TEXT, "node": TEXT, "version": TEXT}),
@@ -153,17 +224,27 @@ FRAMES: tuple[tuple[str, Layout], ...] = (
 )
 
 
+FRAMES_WITH_EXTRAS = {17: "message", 18: "notice"}
+
+
 def encode(command: Fields) -> bytes:
+    """With extras, where the command has fields that only they can hold."""
     variant, layout = COMMANDS[command["type"]]
-    values = (kind.write(command.get(name, kind.default)) for name, kind in layout.items())
-    return U32.write(variant) + b"".join(values)
+    values = b"".join(kind.write(command.get(name, kind.default)) for name, kind in layout.items())
+    extras = {name: value for name, value in command.items() if name not in layout and name in dict(EXTRAS)}
+    if not extras:
+        return U32.write(variant) + values
+    return U32.write(WITH_EXTRAS[command["type"]]) + values + _write_extras(extras)
 
 
 def decode(data: bytes) -> list[Fields]:
     """All frames of one WebSocket frame; options that are absent are left out, as in JSON."""
     reader, frames = BytesIO(data), []
     while reader.tell() < len(data):
-        name, layout = FRAMES[U32.read(reader)]
-        values = {field: kind.read(reader) for field, kind in layout.items()}
+        number = U32.read(reader)
+        name = FRAMES_WITH_EXTRAS.get(number) or FRAMES[number][0]
+        values = {field: kind.read(reader) for field, kind in dict(FRAMES)[name].items()}
+        if number in FRAMES_WITH_EXTRAS:
+            values |= _read_extras(reader)
         frames.append({"type": name, **{field: value for field, value in values.items() if value is not None}})
     return frames

@@ -64,6 +64,10 @@ class Worker:
             }
         )
 
+    async def error(self, request: Fields, text: str, **fields: Any) -> None:
+        identifier = {"work_request_identifier": request["work_request_identifier"]}
+        await self.client.send({"type": "workerror", **identifier, "error": text, **self.stamp(), **fields})
+
     async def ping(self, **fields: Any) -> None:
         await self.client.send({"type": "ping", **self.stamp(), **fields})
 

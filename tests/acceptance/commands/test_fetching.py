@@ -35,6 +35,7 @@ async def test_a_message_says_everything_about_itself(client: Client, queue: str
         "tags": ["a", "b"],
         "attempt": 1,
         "priority": 7,
+        "work_timeout": 300.0,
     }
 
 

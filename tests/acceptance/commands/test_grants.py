@@ -49,6 +49,8 @@ COMMANDS = {
     "finish": Command("fetch", some_message(), {"type": "error", "code": "NoObject"}),
     "fail": Command("fetch", some_message(), {"type": "error", "code": "NoObject"}),
     "keepalive": Command("fetch", some_message(), {"type": "error", "code": "NoObject"}),
+    "release": Command("fetch", some_message(), {"type": "error", "code": "NoObject"}),
+    "cancel": Command("post", {"queue": "{queue}", "shard": 1, "index": 2**62}, {"type": "error", "code": "NoObject"}),
     "keepalive of all": Command(None, {"type": "keepalive"}, {"type": "notice", "notice": "keepalive"}),
     "subscribe": Command("fetch", {"queue": "{queue}"}, {"type": "subscribed"}),
     "unsubscribe": Command(None, {}, {"type": "error", "code": "NoObject"}),

@@ -61,8 +61,9 @@ async def test_a_request_that_ran_out_of_time_goes_to_the_next_worker_at_once(
     """The reaper finds it, and is no node that could give it to a worker."""
     asked, serving = cluster.nodes
     frontend = await connect(asked)
+    await frontend.create(f"service:{service}", heartbeat_timeout=0.2)
     slow, heir = await working(await connect(asked), service), await working(await connect(serving), service)
-    label = await begin_request(frontend, service, "question", timeout=0.2)
+    label = await begin_request(frontend, service, "question")
     request = await slow.request()
     await heir.reply(await heir.request(work_request_identifier=request["work_request_identifier"]), "answer")
     await frontend.expect(label, body="answer")

@@ -109,11 +109,12 @@ async def test_requests_of_a_worker_that_disconnects_go_to_the_next(
     await client.expect(label, body="answer")
 
 
-async def test_a_request_that_runs_out_of_time_goes_to_the_next_worker(
+async def test_a_request_that_a_worker_holds_for_too_long_goes_to_the_next(
     connect: Connect, client: Client, other: Client, service: str
 ) -> None:
+    await client.create(f"service:{service}", heartbeat_timeout=0.2)
     slow, heir = await working(other, service), await working(await connect(), service)
-    label = await begin_request(client, service, "question", timeout=0.2)
+    label = await begin_request(client, service, "question")
     request = await slow.request()
     again = await heir.request()
     await slow.reply(request, "too late")
@@ -124,9 +125,9 @@ async def test_a_request_that_runs_out_of_time_goes_to_the_next_worker(
 async def test_the_frontend_hears_when_the_retry_limit_is_reached(
     connect: Connect, client: Client, other: Client, service: str
 ) -> None:
-    await client.create(f"service:{service}", retry_limit=2)
+    await client.create(f"service:{service}", retry_limit=2, heartbeat_timeout=0.1)
     workers = [await working(connection, service) for connection in (other, await connect())]
-    label = await begin_request(client, service, "poison", timeout=0.1)
+    label = await begin_request(client, service, "poison")
     for worker in workers:
         await worker.request(body="poison")
     await client.expect(label, type="error", code="Unavailable", key=service)

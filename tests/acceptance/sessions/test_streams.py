@@ -92,7 +92,7 @@ async def test_a_first_subscription_begins_where_it_says(
 async def test_from_an_index_beyond_all_numbers_nothing_comes(client: Client, reader: Client, stream: str) -> None:
     label = await reader.subscribe(stream, **{"from": 2**64 - 1})
     await client.post(stream, "m")
-    await reader.send({"type": "unsubscribe", "label": label})
+    await reader.send({"type": "unsubscribe", "label": label, "forget": True})
     again = await reader.subscribe(stream, **{"from": "oldest"})
     await reader.expect(again, body="m")
     assert reader.unread(label) == []
@@ -219,14 +219,47 @@ async def test_what_a_client_acknowledged_last_counts_though_it_left_at_once(
     await back.expect(LABEL, body="2")
 
 
-async def test_after_unsubscribing_the_next_subscription_is_a_first_one(
+async def test_after_unsubscribing_the_next_subscription_goes_on(
+    client: Client, connect: Connect, reader: Client, stream: str, name: str
+) -> None:
+    label = await reader.subscribe(stream, **{"from": "oldest"})
+    await client.post_all(stream, ["1", "2"])
+    for message in await reader.messages(label, 2):
+        await reader.finish(message)
+    await reader.send({"type": "unsubscribe", "label": label})
+    await client.post(stream, "while it did not read")
+    again = await reader.subscribe(stream, **{"from": "new"})
+    await reader.finish(await reader.expect(again, body="while it did not read"))
+    await reader.send({"type": "unsubscribe", "label": again})
+    back = await come_back(connect, reader, name)
+    await client.post(stream, "while it was away")
+    later = await back.subscribe(stream)
+    await back.expect(later, body="while it was away")
+
+
+async def test_what_is_in_flight_can_be_finished_after_unsubscribing(
+    client: Client, reader: Client, stream: str
+) -> None:
+    label = await reader.subscribe(stream)
+    await client.post_all(stream, ["1", "2", "3"])
+    first, second, _ = await reader.messages(label, 3)
+    await reader.send({"type": "unsubscribe", "label": label})
+    await reader.finish(first)
+    await reader.finish(second)
+    again = await reader.subscribe(stream)
+    await reader.expect(again, body="3", attempt=2)
+    await client.post(stream, "4")
+    await reader.expect(again, body="4", attempt=1)
+
+
+async def test_after_forgetting_the_next_subscription_is_a_first_one(
     client: Client, reader: Client, stream: str
 ) -> None:
     label = await reader.subscribe(stream)
     await client.post_all(stream, ["1", "2"])
     for message in await reader.messages(label, 2):
         await reader.finish(message)
-    await reader.send({"type": "unsubscribe", "label": label})
+    await reader.send({"type": "unsubscribe", "label": label, "forget": True})
     again = await reader.subscribe(stream, **{"from": "oldest"})
     assert bodies(await reader.messages(again, 2)) == ["1", "2"]
 
@@ -258,7 +291,7 @@ async def test_a_stream_that_came_to_be_while_the_client_was_away_is_read_from_i
 
 
 async def test_a_stream_is_read_by_one_subscription_of_a_client(client: Client, reader: Client, queue: str) -> None:
-    first, second = [await reader.subscribe(queue, match="strict") for _ in range(2)]
+    first, second = [await reader.subscribe(queue, match=match) for match in ("strict", "all")]
     await client.create(queue, kind="stream", tags=["t"])
     refused = await reader.next(second)
     assert (refused["type"], refused["code"], refused["key"]) == ("error", "ObjectAlreadyExists", queue)

@@ -228,10 +228,97 @@ async def test_after_unsubscribing_nothing_comes_and_what_is_in_flight_stays_cla
 
 async def test_a_label_can_be_subscribed_with_again_once_it_is_free(client: Client, queue: str) -> None:
     await client.subscribe(queue, label=70)
-    await client.begin("subscribe", queue, label=70)
+    await client.begin("subscribe", f"{queue}-other", label=70)
     await client.expect(70, type="error", code="ObjectAlreadyExists", key="70")
     await client.send({"type": "unsubscribe", "label": 70})
-    await client.subscribe(queue, label=70)
+    await client.subscribe(f"{queue}-other", label=70)
+
+
+async def test_a_subscription_without_a_label_is_called_so(client: Client, queue: str) -> None:
+    await client.send({"type": "unsubscribe"})
+    refused = await client.expect(None, type="error", code="NoObject", key="label")
+    assert "None" not in refused["message"]
+    await client.send({"type": "subscribe", "queue": queue})
+    await client.expect(None, type="subscribed")
+    await client.send({"type": "subscribe", "queue": f"{queue}-other"})
+    refused = await client.expect(None, type="error", code="ObjectAlreadyExists", key="label")
+    assert "None" not in refused["message"]
+
+
+# taking over
+
+
+async def test_a_subscription_to_the_same_goes_on_under_the_new_label(client: Client, queue: str) -> None:
+    await client.post_all(queue, ["1", "2", "3", "4"])
+    first = await client.subscribe(queue, in_flight=1)
+    [held] = await client.messages(first, 1)
+    second = await client.subscribe(queue, in_flight=2, work_timeout=77)
+    [message] = await client.messages(second, 1)
+    assert (message["body"], message["work_timeout"]) == ("2", 77.0)
+    await client.finish(held)
+    await client.expect(second, body="3")
+    await client.finds_nothing(f"{queue}-other")
+    assert client.unread(first) == client.unread(second) == []
+    await client.send({"type": "unsubscribe", "label": first})
+    await client.expect(first, type="error", code="NoObject")
+    await client.send({"type": "unsubscribe", "label": second})
+
+
+async def test_a_subscription_with_other_tags_or_match_stands_beside_the_first(client: Client, queue: str) -> None:
+    labels = [
+        await client.subscribe(queue, **which)
+        for which in ({}, {"tags": ["a"]}, {"tags": ["a"], "match": "strict"}, {"tags": ["b"]})
+    ]
+    for label in labels:
+        await client.send({"type": "unsubscribe", "label": label})
+    await client.heard_everything()
+    assert not client.unread()
+
+
+async def test_a_subscription_that_was_restored_is_taken_over(
+    connect: Connect, client: Client, queue: str, name: str
+) -> None:
+    first = await connect()
+    await first.register(name)
+    await first.subscribe(queue, tags=["t"], label=71)
+    await first.close()
+    second = await connect()
+    await second.register_when_free(name)
+    await second.subscribe(queue, tags=["t"], label=72)
+    await client.post(queue, "m", tags=["t"])
+    await second.finish(await second.expect(72, body="m"))
+    assert second.unread(71) == []
+    await second.close()
+    third = await connect()
+    record = await third.register_when_free(name)
+    assert [one["name"] for one in record["subscribed_to"]] == [queue]
+    await client.post(queue, "again", tags=["t"])
+    await third.expect(72, body="again")
+
+
+async def test_a_reader_of_a_stream_that_starts_again_misses_nothing(
+    connect: Connect, client: Client, queue: str, name: str
+) -> None:
+    """As a program does that registers and subscribes at each start, with the labels that it always uses."""
+    await client.create(queue, kind="stream")
+    received = []
+    for run in range(3):
+        reader = await connect()
+        await reader.register_when_free(name)
+        label = await reader.subscribe(queue, label=80 + run, **{"from": "oldest"})
+        await client.post(queue, str(run))
+        message = await reader.expect(label, type="message")
+        received.append(message["body"])
+        await reader.finish(message)
+        await reader.close()
+        await client.post(queue, f"{run} while away")
+        reader = await connect()
+        await reader.register_when_free(name)
+        message = await reader.expect(label, type="message")
+        received.append(message["body"])
+        await reader.finish(message)
+        await reader.close()
+    assert received == [text for run in range(3) for text in (str(run), f"{run} while away")]
 
 
 async def test_unsubscribing_from_nothing_is_no_object(client: Client) -> None:

@@ -30,7 +30,7 @@ class Holder:
             on_desk_soon=self.on_desk.append,
         )
 
-    def send_message(self, label: int | None, row: Any, *, finished: bool) -> None:
+    def send_message(self, label: int | None, row: Any, *, finished: bool, left: int | None) -> None:
         self.sent.append((label, row.index))
 
 
