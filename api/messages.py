@@ -34,7 +34,7 @@ from delivery.moves.message_id import MessageId
 from delivery.operating import messages as operating
 from delivery.operating.messages import Choice
 from delivery.operating.permissions import May
-from delivery.protocol.frames import Pop, Post
+from delivery.protocol.commands import Pop, Post
 from queues.definitions import QueueRecord
 from queues.models import Queue
 

@@ -10,7 +10,7 @@ from clients.models import Node
 from console.once_per_node import once_per_node
 from delivery.figures import analysts, reaper
 from delivery.figures import database as db
-from delivery.figures.analysts import Freshness, Reader
+from delivery.figures.analysts import AnalystConnection, Freshness
 from delivery.figures.database import JournalDay, Server, Snapshot, Table, oldest_snapshots
 from delivery.figures.dead_letters import died_lately
 from delivery.figures.queues import QueueFigures, all_queue_figures
@@ -92,7 +92,7 @@ def active_reaper() -> ActiveReaper | None:
 
 
 @once_per_node(SLOW_SECONDS)
-def active_readers() -> list[Reader]:
+def active_readers() -> list[AnalystConnection]:
     return analysts.active_readers()
 
 

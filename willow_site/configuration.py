@@ -12,9 +12,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult
+from urllib.parse import SplitResult, urlsplit
 
 from willow_site import setting_kinds as kinds
+from willow_site.database_url import database_options
 from willow_site.setting_declaration import ConfigurationError, Setting, setting
 from willow_site.setting_kinds import Network
 
@@ -151,6 +152,19 @@ class Configuration:
         kinds.choice("line", "json"),
         "line",
         "The format of log lines: text for people, or one JSON object per line.",
+    )
+
+    plain_daphne: bool = setting(
+        "WILLOW_PLAIN_DAPHNE",
+        kinds.switch(),
+        "off",
+        "Serves through Daphne, Twisted and Autobahn as they are, without uvloop and what Willow overrides in them.",
+    )
+    plain_psycopg: bool = setting(
+        "WILLOW_PLAIN_PSYCOPG",
+        kinds.switch(),
+        "off",
+        "Runs statements through psycopg as it is, without what Willow overrides in it.",
     )
 
     # Who may connect
@@ -482,7 +496,8 @@ def _reachable_host(bind: str) -> str:
 
 
 def _check_together(configuration: Configuration, environ: Mapping[str, str], supplied_later: Collection[str]) -> None:
-    """Check what no setting can tell by itself."""
+    """Check what no setting can tell by itself, and what needs a sentence of its own."""
+    database_options(urlsplit(configuration.database_url))
     rules = (
         (
             configuration.node_lapse > configuration.node_heartbeat,

@@ -6,10 +6,11 @@ Code that needs a setting of Willow reads `settings.WILLOW`, never the environme
 import os
 import sys
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from console.theme import PRIMARY_COLORS
 from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
+from willow_site.database_url import database_options
 from willow_site.setting_declaration import ConfigurationError
 
 try:
@@ -76,7 +77,7 @@ TEMPLATES = [
 
 def _database(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
-    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    options = database_options(parts)
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.removeprefix("/")),

@@ -47,7 +47,7 @@ class TrustedProxies:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """None for what is no address; an IPv4 caller of a socket for both families is an IPv4 caller."""
+    """None if the text is not an address; an IPv4 caller of a socket for both families is an IPv4 caller."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -1,6 +1,6 @@
 """What each command of a client does: it checks the client's rights, finds the queues and asks the engine.
 
-A new command has its frame in delivery/protocol/frames.py and its handler here.
+A new command has its struct in delivery/protocol/commands.py, its number in variants.py, and its handler here.
 """
 
 import logging
@@ -17,26 +17,28 @@ from delivery.commands.release import release
 from delivery.commands.services import ServiceCommands, ping, pong, work_error, work_reply, work_request
 from delivery.commands.settle import fail, finish, keepalive
 from delivery.commands.subscribe import subscribe, unsubscribe
-from delivery.protocol.errors import Code, FrameError, WillowError
-from delivery.protocol.frames import (
+from delivery.protocol.commands import (
     Cancel,
-    CheckConfig,
-    ClientPong,
     Command,
     Create,
     Fail,
     Fetch,
     Finish,
     Keepalive,
-    NeedBroker,
-    Ping,
     Pop,
     Post,
-    Ready,
     Register,
     Release,
     Subscribe,
     Unsubscribe,
+)
+from delivery.protocol.errors import Code, FrameError, WillowError
+from delivery.protocol.service_commands import (
+    CheckConfig,
+    ClientPong,
+    NeedBroker,
+    Ping,
+    Ready,
     WorkError,
     WorkReply,
     WorkRequest,

@@ -2,7 +2,8 @@
 
 from clients.models import Permission
 from delivery.moves.cancelling import CancelRequest, not_cancellable
-from delivery.protocol.frames import Cancel, Notice
+from delivery.protocol.commands import Cancel
+from delivery.protocol.frames import Notice
 from delivery.sessions.session import Session
 from queues.integer_ranges import BIGINT_MAX
 

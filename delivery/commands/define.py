@@ -2,7 +2,8 @@
 
 from clients.models import Permission
 from delivery.commands.unsupported import refuse_unsupported
-from delivery.protocol.frames import Create, QueueInfo
+from delivery.protocol.commands import Create
+from delivery.protocol.frames import QueueInfo
 from delivery.sessions.session import Session
 from queues.definitions import SETTING_NAMES, QueueRecord, tag_set
 

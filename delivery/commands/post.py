@@ -7,8 +7,8 @@ from delivery.commands.settle import SETTLING
 from delivery.commands.unsupported import refuse_unsupported
 from delivery.moves.posting import PostRequest
 from delivery.moves.service_names import stream_is_no_service
+from delivery.protocol.commands import Post
 from delivery.protocol.errors import WillowError
-from delivery.protocol.frames import Post
 from delivery.sessions.session import Session
 from queues.definitions import QueueRecord, tag_set
 

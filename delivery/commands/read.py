@@ -7,8 +7,8 @@ from django.conf import settings
 from clients.models import Permission
 from delivery.engine.demands import Demand
 from delivery.engine.queues import default_match
+from delivery.protocol.commands import Fetch, Pop
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Fetch, Pop
 from delivery.sessions.session import Session
 from queues.definitions import QueueRecord, tag_set
 

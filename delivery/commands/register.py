@@ -3,8 +3,9 @@
 from typing import Any
 
 from delivery.figures.clients import record_rows
+from delivery.protocol.commands import Register
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Register, Registered
+from delivery.protocol.frames import Registered
 from delivery.sessions.registration import Registration
 from delivery.sessions.registration import register as bind
 from delivery.sessions.restoring import restore
@@ -28,7 +29,7 @@ def register(session: Session, command: Register) -> None:
             principal=session.principal,
             name=command.name,
             persistent=command.persistent,
-            reads=session.subscriptions.wishes(),
+            reads=session.subscriptions.all_terms(),
         )
 
     def done(registration: Registration) -> None:
@@ -38,7 +39,7 @@ def register(session: Session, command: Register) -> None:
         first_time = session.register_as(RegisteredClient(registration.client_id, registration.name))
         session.send(_frame(command.label, registration))
         if first_time:
-            restore(session, wishes=registration.wishes, held=registration.held, done=is_over)
+            restore(session, all_terms=registration.all_terms, held=registration.held, done=is_over)
         else:
             is_over()
 
@@ -50,7 +51,7 @@ def register(session: Session, command: Register) -> None:
         session.held_back.stop()
         reply.end()
 
-    session.node.desk.submit(Job(work, done, failed))
+    session.node.jobs.submit(Job(work, done, failed))
 
 
 def _frame(label: int | None, registration: Registration) -> Registered:

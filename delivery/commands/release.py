@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 from delivery.commands.settle import reader_of_claim
 from delivery.moves.endings import ReleaseRequest, not_claimed
+from delivery.protocol.commands import ClaimId, Release
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import ClaimId, Notice, Release
+from delivery.protocol.frames import Notice
 from delivery.sessions.claims import HeldClaim
 from delivery.sessions.session import Session
 

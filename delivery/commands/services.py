@@ -10,17 +10,15 @@ from delivery.engine.assignment import Candidate, JoinRequest
 from delivery.moves.endings import FailRequest, FinishRequest
 from delivery.moves.service_names import queue_of, request_numbers, stream_is_no_service
 from delivery.moves.states import Reason
+from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import (
+from delivery.protocol.frames import ForceNegotiate, Pong, ReadyOk
+from delivery.protocol.service_commands import (
     CheckConfig,
     ClientPong,
-    ForceNegotiate,
     NeedBroker,
     Ping,
-    Pong,
-    Post,
     Ready,
-    ReadyOk,
     WorkError,
     WorkReply,
     WorkRequest,
@@ -102,7 +100,7 @@ def _join(worker: Worker, command: Ready, services: Sequence[str], queues: Seque
         config_type=worker.config_type,
         config_version=command.config_version,
     )
-    session.node.engine.turns.submit(JoinRequest(candidate, lambda: session.closed or worker.dismissed, answer))
+    session.node.engine.claims.submit(JoinRequest(candidate, lambda: session.closed or worker.dismissed, answer))
 
 
 def ping(session: Session, command: Ping) -> None:

@@ -8,20 +8,10 @@ from delivery.engine.engine import KeepaliveAllRequest
 from delivery.moves.endings import Ending, FailRequest, FinishRequest, KeepaliveRequest, message_key, not_claimed
 from delivery.moves.service_names import is_service_queue, service_of
 from delivery.moves.states import Reason
+from delivery.protocol.commands import ClaimId, Command, Fail, Finish, Keepalive, Release
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import (
-    ClaimId,
-    ClientPong,
-    Command,
-    Fail,
-    Finish,
-    Keepalive,
-    Notice,
-    Ping,
-    Release,
-    WorkError,
-    WorkReply,
-)
+from delivery.protocol.frames import Notice
+from delivery.protocol.service_commands import ClientPong, Ping, WorkError, WorkReply
 from delivery.sessions.positions import AckRecord
 from delivery.sessions.session import Session
 from delivery.sessions.stream_reader import StreamReader

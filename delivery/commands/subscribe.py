@@ -10,12 +10,13 @@ from clients.models import Permission
 from clients.statements import statement as client_statement
 from delivery.commands.settle import SETTLING
 from delivery.engine.queues import Failed, default_match
+from delivery.protocol.commands import Subscribe, Unsubscribe
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import QueueIdentity, Subscribe, Subscribed, Unsubscribe
+from delivery.protocol.frames import QueueIdentity, Subscribed
 from delivery.sessions.positions import StartPosition, open_position
 from delivery.sessions.registration import save_subscription
 from delivery.sessions.session import Session
-from delivery.sessions.subscription import Subscription, Wish
+from delivery.sessions.subscription import Subscription, SubscriptionTerms
 from delivery.storage.lanes import Job
 from queues.definitions import QueueRecord, tag_set
 
@@ -24,18 +25,18 @@ Positions = dict[int, StartPosition]  # by queue
 
 def subscribe(session: Session, command: Subscribe) -> None:
     session.require(Permission.FETCH, command.queue)
-    wish = _wish(command)
-    alike = session.subscriptions.alike(wish.name, wish.tags, wish.match)
-    session.subscriptions.check_label(wish.label, alike)
+    terms = _terms(command)
+    alike = session.subscriptions.alike(terms.name, terms.tags, terms.match)
+    session.subscriptions.check_label(terms.label, alike)
     if alike is not None:
-        _take_over(session, alike, wish)
+        _take_over(session, alike, terms)
     else:
-        _subscribe(session, wish)
+        _subscribe(session, terms)
 
 
-def _wish(command: Subscribe) -> Wish:
+def _terms(command: Subscribe) -> SubscriptionTerms:
     tags = tag_set(command.tags)
-    return Wish(
+    return SubscriptionTerms(
         command.label,
         command.queue,
         tags,
@@ -47,25 +48,25 @@ def _wish(command: Subscribe) -> Wish:
     )
 
 
-def _subscribe(session: Session, wish: Wish) -> None:
+def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
     if len(session.subscriptions) >= settings.WILLOW.connection_commands:
         reason = f"This connection has {len(session.subscriptions)} subscriptions already."
         raise WillowError(Code.OVERLOADED, "connection", reason)
-    subscription = session.subscriptions.add(wish)
+    subscription = session.subscriptions.add(terms)
 
     def found(queues: list[QueueRecord]) -> None:
-        _write_down(session, wish, queues, opened, failed)
+        _write_down(session, terms, queues, opened, failed)
 
     def opened(positions: Positions) -> None:
         if not session.closed:
-            queues = _tell(session, wish)
+            queues = _tell(session, terms)
             if not subscription.ended:
                 subscription.start(queues, positions)
         go_on()
 
     def failed(error: WillowError) -> None:
         session.subscriptions.discard(subscription)
-        session.refuse(wish.label, error)
+        session.refuse(terms.label, error)
         go_on()
 
     def go_on() -> None:
@@ -76,11 +77,15 @@ def _subscribe(session: Session, wish: Wish) -> None:
     if holds_back:
         session.held_back.start(exempt=SETTLING)
     directory = session.node.directory
-    session.posts.then(wish.name, lambda: directory.resolve(wish.name, wish.tags, wish.match, found, failed))
+    session.posts.then(terms.name, lambda: directory.resolve(terms.name, terms.tags, terms.match, found, failed))
 
 
 def _write_down(
-    session: Session, wish: Wish, queues: list[QueueRecord], opened: Callable[[Positions], None], failed: Failed
+    session: Session,
+    terms: SubscriptionTerms,
+    queues: list[QueueRecord],
+    opened: Callable[[Positions], None],
+    failed: Failed,
 ) -> None:
     """Store the subscription of a registered client, and where it begins in streams, before the client is told.
 
@@ -97,12 +102,12 @@ def _write_down(
     client_id = session.registered.id
 
     async def work(connection: AsyncConnection[Any]) -> Positions:
-        await save_subscription(connection, client_id, wish)
-        found = {stream.id: await open_position(connection, client_id, stream.id, wish.start) for stream in streams}
+        await save_subscription(connection, client_id, terms)
+        found = {stream.id: await open_position(connection, client_id, stream.id, terms.start) for stream in streams}
         return {queue_id: position for queue_id, position in found.items() if position is not None}
 
     def submit(_: object = None) -> None:
-        session.node.desk.submit(Job(work, opened, failed))
+        session.node.jobs.submit(Job(work, opened, failed))
 
     if session.subscriptions.has_ended(streams):  # what the client acknowledged meanwhile is written first
         session.node.streams.submit(Job(_nothing, submit, submit))
@@ -113,42 +118,42 @@ def _write_down(
 async def _nothing(connection: AsyncConnection[Any]) -> None: ...
 
 
-def _tell(session: Session, wish: Wish) -> list[QueueRecord]:
+def _tell(session: Session, terms: SubscriptionTerms) -> list[QueueRecord]:
     """Answer the command. Returns the queues that the subscription reads now."""
-    queues = session.node.directory.matching(wish.name, wish.tags, wish.match)
+    queues = session.node.directory.matching(terms.name, terms.tags, terms.match)
     identities = tuple(QueueIdentity(queue.name, queue.tags, queue.id) for queue in queues)
-    session.send(Subscribed(wish.label, identities))
+    session.send(Subscribed(terms.label, identities))
     return queues
 
 
-def _take_over(session: Session, subscription: Subscription, wish: Wish) -> None:
+def _take_over(session: Session, subscription: Subscription, terms: SubscriptionTerms) -> None:
     """The connection reads this already, since another `subscribe` or `register`: it goes on as this one says."""
     if session.registered is None:
-        session.subscriptions.take_over(subscription, wish)
-        _tell(session, wish)
+        session.subscriptions.take_over(subscription, terms)
+        _tell(session, terms)
         return
-    reply = session.reply_to(wish.label)
+    reply = session.reply_to(terms.label)
     session.held_back.start(exempt=SETTLING)
-    client_id, earlier_label = session.registered.id, subscription.wish.label
+    client_id, earlier_label = session.registered.id, subscription.terms.label
 
     async def work(connection: AsyncConnection[Any]) -> None:
         async with connection.transaction():
             dropped = {"client": client_id, "label": earlier_label, "queue_id": list[int]()}
             await connection.execute(client_statement("drop_subscription"), dropped)
-            await save_subscription(connection, client_id, wish)
+            await save_subscription(connection, client_id, terms)
 
     def done(_: object) -> None:
         reply.end()
         if not session.closed:
-            session.subscriptions.take_over(subscription, wish)
-            _tell(session, wish)
+            session.subscriptions.take_over(subscription, terms)
+            _tell(session, terms)
         session.held_back.stop()
 
     def failed(error: WillowError) -> None:
         reply.refuse(error)
         session.held_back.stop()
 
-    session.node.desk.submit(Job(work, done, failed))
+    session.node.jobs.submit(Job(work, done, failed))
 
 
 def unsubscribe(session: Session, command: Unsubscribe) -> None:
@@ -164,4 +169,4 @@ def unsubscribe(session: Session, command: Unsubscribe) -> None:
     async def drop(connection: AsyncConnection[Any]) -> None:
         await connection.execute(client_statement("drop_subscription"), parameters)
 
-    session.node.on_desk_soon(drop)
+    session.node.run_job_soon(drop)

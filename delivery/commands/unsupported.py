@@ -1,7 +1,7 @@
 """What the protocol has and this version does not do yet: refused by name, and not silently left out."""
 
+from delivery.protocol.commands import Command, Create, Post
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Command, Create, Post
 
 UNSUPPORTED_FIELDS: dict[type[Command], tuple[str, ...]] = {
     Post: ("headers", "group", "unique"),

@@ -1,12 +1,12 @@
 """The line of workers: who joins it, who leaves it, and which requests go to whom.
 
-All of it runs on the lane *turns*, like finishes and claims. Workers on this node are sent their requests at
-once. Workers of other nodes become the holders of theirs in the database, and their node finds them when a hint or its
-poll says so.
+All of it runs on the lane *claims*. Workers on this node are sent their requests at once. Workers of other nodes become
+the holders of theirs in the database, and their node finds them when a hint or its poll says so.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -18,6 +18,7 @@ from delivery.moves.endings import Endings, failing_claim
 from delivery.moves.notices import Notices
 from delivery.moves.states import Reason
 from delivery.protocol.errors import WillowError
+from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.columns import BigintColumn
 from delivery.storage.connection import fetch_rows
 from delivery.storage.lanes import Request, RunBatch
@@ -152,7 +153,7 @@ class Assignment:
             self._wanted.add(queue_id)
             self._submit(AssignRequest(queue_id, self._wanted.discard))
 
-    async def _run_joins(self, connection: AsyncConnection[Any], requests: list[JoinRequest]) -> None:
+    async def _run_joins(self, connection: AsyncConnection[Any], requests: list[JoinRequest]) -> AfterCommit:
         """A worker that has gone left the line before, in the same batch: it must not come back."""
         present = [request for request in requests if not request.has_gone()]
         joining = in_order_of_last_word(request.candidate for request in present)
@@ -164,12 +165,12 @@ class Assignment:
         async with connection.transaction():
             await _lock_services(connection, queue_ids)
             await connection.execute(statement("join_line"), columns)
-        for request in requests:
-            request.answer(None)
-        for queue_id in queue_ids:
-            self.assign_soon(queue_id)
+        return AfterCommit(
+            partial(for_each, lambda request: request.answer(None), requests),
+            partial(for_each, self.assign_soon, queue_ids),
+        )
 
-    async def _run_leaves(self, connection: AsyncConnection[Any], requests: list[LeaveRequest]) -> None:
+    async def _run_leaves(self, connection: AsyncConnection[Any], requests: list[LeaveRequest]) -> AfterCommit:
         """What they hold is read only now: an assignment may have been under way when they left."""
         claims, lost = [], []
         async with connection.transaction():
@@ -184,14 +185,13 @@ class Assignment:
                     for row in losing
                 ]
             failures = await self._endings.fail(connection, claims)
-        self._endings.announce(failures)
-        for request, losing in zip(requests, lost, strict=True):
-            request.lost(losing)
+        told = [partial(request.lost, losing) for request, losing in zip(requests, lost, strict=True)]
+        return AfterCommit(partial(self._endings.announce, failures), *told)
 
-    async def _run_looks(self, connection: AsyncConnection[Any], requests: list[LookRequest]) -> None:
+    async def _run_looks(self, connection: AsyncConnection[Any], requests: list[LookRequest]) -> AfterCommit:
         workers = {"session": self._workers.sessions_in_line()}
-        for row in await fetch_rows(connection, statement("held_requests"), workers):
-            self._workers.hand_out(row)
+        rows = await fetch_rows(connection, statement("held_requests"), workers)
+        return AfterCommit(partial(for_each, self._workers.hand_out, rows))
 
     async def _run_assigns(self, connection: AsyncConnection[Any], requests: list[AssignRequest]) -> None:
         for request in requests:
@@ -206,14 +206,13 @@ class Assignment:
                 connection, queue_id, node_id=self._node_id, lapse_seconds=settings.WILLOW.node_lapse, limit=limit
             )
         self._moves.claimed += len(rows)
-        for row in rows:
-            self._notices.tell(row, "assign")
-            if row.node_id == self._node_id:
-                self._workers.hand_out(row)
+        # At once, and not after the batch: the next service of the batch may meet an error of the storage.
+        for_each(lambda row: self._notices.tell(row, "assign"), rows)
+        for_each(self._workers.hand_out, [row for row in rows if row.node_id == self._node_id])
         if elsewhere := {row.node_id for row in rows} - {self._node_id}:
-            self._given_elsewhere(elsewhere)
+            guarded(self._given_elsewhere, elsewhere)
         if len(rows) == limit:
-            self.assign_soon(queue_id)
+            guarded(self.assign_soon, queue_id)
 
 
 def in_order_of_last_word(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -23,7 +23,7 @@ class Look:
     surprises: tuple[int, int]
 
 
-class Stock:
+class Backlog:
     def __init__(self) -> None:
         self._waiting: dict[int, int] = {}  # by queue: messages, where it is known
         self._newest: dict[int, int] = {}  # by queue: the newest index that this node stored

@@ -1,13 +1,14 @@
 """Handing messages out: claims and pops, by demand, many readers and queues in one statement."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from psycopg import AsyncConnection
 
-from delivery.engine.backlog import Stock
+from delivery.engine.backlog import Backlog, Look
 from delivery.engine.demands import Demand
 from delivery.engine.floors import LOWEST_RANK, Floors
 from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
@@ -15,12 +16,24 @@ from delivery.moves.claims import Claimed, Popped, QueueDemand, claim, claim_acr
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.notices import Notices
 from delivery.protocol.fields import Stage
+from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.meters import Moves
 
 Run = Callable[[Sequence[QueueDemand], Sequence[Demand]], Awaitable[Sequence[Claimed | Popped]]]
 
 
-class Taking:
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a statement has taken from queues, and what was known of them before."""
+
+    rows: Sequence[Claimed | Popped]
+    by_attempt: Mapping[Attempt, Sequence[Claimed | Popped]]
+    by_queue: Mapping[int, Sequence[Attempt]]
+    floors: Mapping[int, tuple[int, int] | None]
+    looks: Mapping[int, Look]
+
+
+class ClaimRunner:
     """`tell_posters` tells them what was stored before, which is to be heard before what is taken now."""
 
     def __init__(
@@ -30,7 +43,7 @@ class Taking:
         node_name: str,
         notices: Notices,
         floors: Floors,
-        stock: Stock,
+        backlog: Backlog,
         moves: Moves,
         tell_posters: Callable[[], None],
         free_ids: FreeIds,
@@ -42,50 +55,63 @@ class Taking:
         self._node_name = node_name
         self._notices = notices
         self._floors = floors
-        self._stock = stock
+        self._backlog = backlog
 
-    async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> None:
-        run = partial(claim, connection, node_id=self._node_id)
-        self._moves.claimed += await self._run_by_queue(run, "assign", attempts)
+    async def run_claims(self, connection: AsyncConnection[Any], attempts: list[ClaimAttempt]) -> AfterCommit:
+        taken = await self._take_by_queue(partial(claim, connection, node_id=self._node_id), attempts)
+        self._moves.claimed += len(taken.rows)
+        return self._after_taking(taken, "assign")
 
-    async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> None:
+    async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> AfterCommit:
         run = partial(pop, connection, node_id=self._node_id, node_name=self._node_name)
-        self._moves.popped += await self._run_by_queue(run, "finish", attempts)
+        taken = await self._take_by_queue(run, attempts)
+        self._moves.popped += len(taken.rows)
+        return self._after_taking(taken, "finish", partial(self._free_ids.give, taken.rows))
 
-    async def _run_by_queue(self, run: Run, stage: Stage, attempts: Sequence[Attempt]) -> int:
-        """Returns how many messages were taken."""
+    async def _take_by_queue(self, run: Run, attempts: Sequence[Attempt]) -> Taken:
         by_queue: dict[int, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
             attempt.begin()
             by_queue[attempt.demand.queues[0].id].append(attempt)
         floors = {queue_id: self._floors.get(queue_id) for queue_id in by_queue}
-        looks = {queue_id: self._stock.look_begins(queue_id) for queue_id in by_queue}
+        looks = {queue_id: self._backlog.look_begins(queue_id) for queue_id in by_queue}
         places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
         demands = [_queue_demand(queue_id, queued, floors[queue_id]) for queue_id, queued in by_queue.items()]
         rows = sorted(await run(demands, [attempt.demand for attempt in places]))  # by place, their first column
-        if stage == "finish":
-            self._free_ids.give(rows)
-        self._tell_posters()
-        taken: dict[Attempt, list[Claimed | Popped]] = {attempt: [] for attempt in attempts}
+        by_attempt: dict[Attempt, list[Claimed | Popped]] = {attempt: [] for attempt in attempts}
         for row in rows:
-            taken[places[row.place - 1]].append(row)
-            self._notices.tell(row, stage)
-        for queue_id, queued in by_queue.items():
-            of_queue = [row for attempt in queued for row in taken[attempt]]
-            self._move_floor(queue_id, of_queue)
-            counted = [row.index for row in of_queue if self._was_counted(row)]
-            self._stock.taken(queue_id, len(counted))
-            if floors[queue_id] is None and any(len(taken[attempt]) < attempt.places for attempt in queued):
-                self._stock.ran_dry(queue_id, looks[queue_id], counted)
-        for attempt, messages in taken.items():
-            below = floors[attempt.demand.queues[0].id] is not None and len(messages) < attempt.places
-            if below:
-                self._floors.forget(attempt.demand.queues[0].id)
-            attempt.settle(messages, more_may_wait=below)
-        return len(rows)
+            by_attempt[places[row.place - 1]].append(row)
+        return Taken(rows, by_attempt, by_queue, floors, looks)
+
+    def _after_taking(self, taken: Taken, stage: Stage, *first: Step) -> AfterCommit:
+        return AfterCommit(
+            *first,
+            self._tell_posters,
+            partial(for_each, lambda row: self._notices.tell(row, stage), taken.rows),
+            partial(for_each, partial(self._learn, taken), taken.by_queue),
+            partial(for_each, partial(self._settle, taken), taken.by_attempt),
+        )
+
+    def _learn(self, taken: Taken, queue_id: int) -> None:
+        """What the claim says about how much waits in a queue, and where."""
+        queued = taken.by_queue[queue_id]
+        of_queue = [row for attempt in queued for row in taken.by_attempt[attempt]]
+        self._move_floor(queue_id, of_queue)
+        counted = [row.index for row in of_queue if self._was_counted(row)]
+        self._backlog.taken(queue_id, len(counted))
+        unfilled = any(len(taken.by_attempt[attempt]) < attempt.places for attempt in queued)
+        if taken.floors[queue_id] is None and unfilled:
+            self._backlog.ran_dry(queue_id, taken.looks[queue_id], counted)
+
+    def _settle(self, taken: Taken, attempt: Attempt) -> None:
+        messages, queue_id = taken.by_attempt[attempt], attempt.demand.queues[0].id
+        below = taken.floors[queue_id] is not None and len(messages) < attempt.places
+        if below:
+            guarded(self._floors.forget, queue_id)
+        attempt.settle(messages, more_may_wait=below)
 
     def _was_counted(self, row: Claimed | Popped) -> bool:
-        """Whether a message was added to the stock when it was stored: here, and nobody has had it since."""
+        """Whether a message was added to the backlog when it was stored: here, and nobody has had it since."""
         return row.poster_node == self._node_id and row.attempts == 1
 
     def _move_floor(self, queue_id: int, rows: Sequence[Claimed | Popped]) -> None:
@@ -99,16 +125,17 @@ class Taking:
                 continue
             attempt.begin()
             rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
-            self._tell_posters()
-            for row in rows:
-                self._stock.taken(row.queue_id, int(self._was_counted(row)))
-                self._notices.tell(row, "finish" if attempt.demand.pops else "assign")
+            # At once, and not after the batch: the next attempt of the batch may meet an error of the storage.
+            guarded(self._tell_posters)
+            for_each(lambda row: self._backlog.taken(row.queue_id, int(self._was_counted(row))), rows)
             if attempt.demand.pops:
                 self._moves.popped += len(rows)
-                self._free_ids.give(rows)
+                guarded(self._free_ids.give, rows)
+                for_each(lambda row: self._notices.tell(row, "finish"), rows)
             else:
                 self._moves.claimed += len(rows)
-            attempt.settle(rows)
+                for_each(lambda row: self._notices.tell(row, "assign"), rows)
+            guarded(attempt.settle, rows)
 
     async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Claimed]:
         demand = attempt.demand

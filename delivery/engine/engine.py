@@ -1,6 +1,6 @@
 """The engine of one node: what its clients do to messages is done here, in batches, by the moves of delivery/moves/.
 
-The lane *posts* stores. The lane *turns* runs finish, fail, keepalive, release, cancel, pop and claim, then the line
+The lane *posts* stores. The lane *claims* runs finish, fail, keepalive, release, cancel, pop and claim, then the line
 of workers, in this order.
 """
 
@@ -13,8 +13,8 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.engine.assignment import Assignment, WorkersHere
-from delivery.engine.backlog import Stock
-from delivery.engine.claims import Taking
+from delivery.engine.backlog import Backlog
+from delivery.engine.claims import ClaimRunner
 from delivery.engine.demands import Demand
 from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
@@ -35,6 +35,7 @@ from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
 from delivery.wakeups.delays import Delays
@@ -58,7 +59,7 @@ class Engine:
         *,
         node_id: int,
         node_name: str,
-        desk: Lane,
+        jobs: Lane,
         notices: Notices,
         arrived: Callable[[int, int], None],
         workers: WorkersHere,
@@ -72,16 +73,15 @@ class Engine:
         self._floors = Floors()
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
-        self._desk = desk
         self._free_ids = FreeIds()
-        self.stock = Stock()
+        self.backlog = Backlog()
         self.moves = Moves()
-        taking = Taking(
+        claim_runner = ClaimRunner(
             node_id=node_id,
             node_name=node_name,
             notices=notices,
             floors=self._floors,
-            stock=self.stock,
+            backlog=self.backlog,
             moves=self.moves,
             tell_posters=lambda: self.posts.tell(),
             free_ids=self._free_ids,
@@ -98,15 +98,15 @@ class Engine:
             node_id=node_id,
             endings=endings,
             notices=notices,
-            submit=lambda request: self.turns.submit(request),
+            submit=lambda request: self.claims.submit(request),
             workers=workers,
             given_elsewhere=requests_given,
             moves=self.moves,
         )
         size = settings.WILLOW.batch_size
         self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
-        self.turns = Lane(
-            "turns",
+        self.claims = Lane(
+            "claims",
             {
                 FinishRequest: endings.run_finishes,
                 FailRequest: endings.run_fails,
@@ -114,19 +114,19 @@ class Engine:
                 ReleaseRequest: endings.run_releases,
                 CancelRequest: self._run_cancels,
                 KeepaliveAllRequest: self._run_keepalive_all,
-                PopAttempt: taking.run_pops,
-                ClaimAttempt: taking.run_claims,
-                AcrossAttempt: taking.run_across,
+                PopAttempt: claim_runner.run_pops,
+                ClaimAttempt: claim_runner.run_claims,
+                AcrossAttempt: claim_runner.run_across,
                 **self.assignment.runners(),
             },
             batch_size=size,
         )
-        self.waiters = Waiters(self.turns.submit, self.stock, in_doubt)
-        self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, stock=self.stock)
+        self.waiters = Waiters(self.claims.submit, self.backlog, in_doubt)
+        self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, backlog=self.backlog)
         self._most_commands = settings.WILLOW.node_commands
-        self.delays = Delays(desk, self.became_ready)
+        self.delays = Delays(jobs, self.became_ready)
         self.expiries = Expiries(
-            desk,
+            jobs,
             node_id=node_id,
             node_name=node_name,
             announce=lambda buried: endings.announce(Failures([], buried)),
@@ -161,11 +161,11 @@ class Engine:
     def forget(self, queue_id: int) -> None:
         """The queue was deleted, or what is known of its messages may be wrong."""
         self._free_ids.forget(queue_id)
-        self.stock.forget(queue_id)
+        self.backlog.forget(queue_id)
         self._floors.remove(queue_id)
 
     def end(self, request: Ending | KeepaliveAllRequest | CancelRequest) -> None:
-        self.turns.submit(request)
+        self.claims.submit(request)
 
     def take(self, demand: Demand, wait_seconds: float) -> None:
         if self.waiters.paused:
@@ -181,7 +181,7 @@ class Engine:
     def became_ready(self, queue_id: int, messages: int = 1) -> None:
         """This node has made messages of a queue ready that were not."""
         self._floors.forget(queue_id)
-        self.stock.something_came(queue_id)
+        self.backlog.something_came(queue_id)
         self._arrived(queue_id, messages)
 
     def _came_back(self, queue_id: int, delay: float) -> None:
@@ -190,49 +190,51 @@ class Engine:
         else:
             self.became_ready(queue_id)
 
-    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         if all(request.is_plain for request in requests):
             return await self._store_plain(connection, requests)
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name)
             await admission.admit()
-        self.moves.dropped += len(admission.dropped)
-        self._free_ids.give(admission.dropped)
-        for row in admission.dropped:
-            self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
-        for copy in copies:  # some replaced another message, or were there already
-            self.stock.something_came(copy.queue.id)
+        self.moves.dropped += len(admission.dropped)
         self.moves.posted += len(copies)
-        self._announce(copies)
-        return partial(_tell_posters, stored, admission.refused)
+        return AfterCommit(
+            partial(self._free_ids.give, admission.dropped),
+            partial(for_each, lambda row: self._notices.tell(row, "drop"), admission.dropped),
+            # Some of the copies replaced another message, or were there already.
+            partial(for_each, lambda copy: self.backlog.something_came(copy.queue.id), copies),
+            partial(self._announce, copies),
+            later=[partial(_tell_posters, stored, admission.refused)],
+        )
 
-    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Callable[[], None]:
+    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
         places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
         try:
             inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
-                self.stock.something_came(copy.queue.id)
+                self.backlog.something_came(copy.queue.id)
             self._handover.give_up(places)
             raise
         refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}
         stored = [copy for copy in copies if copy.request not in refused] if refused else copies
         self.moves.posted += len(stored)
         self.moves.claimed += len(inserted.claimed)
+        return AfterCommit(
+            partial(self._note_newest, stored),
+            partial(self._announce, [copy for copy in stored if copy not in inserted.claimed] if places else stored),
+            later=[
+                partial(_tell_posters, [copy.request for copy in stored], refused),
+                partial(self._handover.hand_out, places, inserted.claimed),
+            ],
+        )
+
+    def _note_newest(self, stored: list[Copy]) -> None:
         for queue_id, newest in {copy.queue.id: copy.index for copy in stored}.items():
-            self.stock.newest_is(queue_id, newest)
-        self._announce([copy for copy in stored if copy not in inserted.claimed] if places else stored)
-
-        def tell() -> None:
-            try:
-                _tell_posters([copy.request for copy in stored], refused)
-            finally:  # a reserved place must be settled
-                self._handover.hand_out(places, inserted.claimed)
-
-        return tell
+            guarded(self.backlog.newest_is, queue_id, newest)
 
     def _announce(self, stored: list[Copy]) -> None:
         """Wake those who wait for what was just stored."""
@@ -240,24 +242,24 @@ class Engine:
         arrived: Counter[int] = Counter()
         for (queue_id, priority, delay), messages in alike.items():
             if delay:
-                self.delays.expect(queue_id, delay)
+                guarded(self.delays.expect, queue_id, delay)
             else:
-                self._floors.lower_to(queue_id, -priority)
+                guarded(self._floors.lower_to, queue_id, -priority)
                 arrived[queue_id] += messages
         for queue_id, messages in arrived.items():
-            self.stock.stored(queue_id, messages)
-            self._arrived(queue_id, messages)
+            guarded(self.backlog.stored, queue_id, messages)
+            guarded(self._arrived, queue_id, messages)
 
-    async def _run_keepalive_all(self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]) -> None:
+    async def _run_keepalive_all(
+        self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]
+    ) -> AfterCommit:
         await restart_leases(connection, [request.holder for request in requests])
-        for request in requests:
-            request.answer(None)
+        return AfterCommit(partial(for_each, lambda request: request.answer(None), requests))
 
-    async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> None:
+    async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> AfterCommit:
         cancelled = await cancel(connection, requests, node_id=self._node_id, node_name=self._node_name)
         self.moves.dropped += len(cancelled)
-        self._free_ids.give(cancelled)
-        answer_cancels(requests, cancelled)
+        return AfterCommit(partial(self._free_ids.give, cancelled), partial(answer_cancels, requests, cancelled))
 
 
 def node_is_overloaded() -> WillowError:
@@ -270,7 +272,6 @@ def node_is_stopping() -> WillowError:
 
 
 def _tell_posters(stored: Iterable[PostRequest], refused: Mapping[PostRequest, WillowError]) -> None:
-    for request in stored:
-        request.store_done()
+    for_each(PostRequest.store_done, stored)
     for request, error in refused.items():
-        request.fail(error)
+        guarded(request.fail, error)

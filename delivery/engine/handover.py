@@ -6,11 +6,13 @@ message claims it too (docs/decisions/claimed-as-it-is-stored.md).
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from delivery.engine.backlog import Stock
+from delivery.engine.backlog import Backlog
 from delivery.engine.waiters import ClaimAttempt, Waiters
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest
+from delivery.storage.after_commit import guarded
 from delivery.storage.vocabulary import FINISH, READY, REQUEST, SYNC, WRITE
 
 
@@ -46,11 +48,11 @@ class ReservedPlace:
 
 
 class Handover:
-    def __init__(self, *, node_id: int, waiters: Waiters, notices: Notices, stock: Stock) -> None:
+    def __init__(self, *, node_id: int, waiters: Waiters, notices: Notices, backlog: Backlog) -> None:
         self._node_id = node_id
         self._waiters = waiters
         self._notices = notices
-        self._stock = stock
+        self._backlog = backlog
 
     def to_a_pop(self, request: PostRequest) -> bool:
         """Fast pop: a pop waits, and the message's poster did not ask to see it stored."""
@@ -73,7 +75,7 @@ class Handover:
             if self._waiters.is_waited_for(copy.queue.id):
                 by_queue[copy.queue.id].append(copy)
         for queue_id, arriving in by_queue.items():
-            index_before = self._stock.newest(queue_id)
+            index_before = self._backlog.newest(queue_id)
             if index_before is None or not _go_in_their_order(arriving):
                 continue
             kept = self._waiters.keep_places(queue_id, len(arriving), flushed=flushed)
@@ -91,9 +93,9 @@ class Handover:
             if copy in claimed:
                 message = HandedOver(copy, node_id=self._node_id, work_timeout=claimed[copy])
                 messages.append(message)
-                self._notices.tell(message, "assign")
+                guarded(self._notices.tell, message, "assign")
         for attempt, messages in taken.items():
-            attempt.settle(messages, more_may_wait=len(messages) < attempt.places)
+            guarded(partial(attempt.settle, messages, more_may_wait=len(messages) < attempt.places))
 
     def give_up(self, places: Mapping[Copy, ReservedPlace]) -> None:
         self._waiters.places_given_up({place.attempt for place in places.values()})

@@ -44,11 +44,11 @@ class Directory:
 
     def __init__(
         self,
-        desk: Lane,
+        jobs: Lane,
         announce: Callable[[QueueRecord, list[int], Callable[[], None]], None],
         changed: Callable[[int], None],
     ) -> None:
-        self._desk = desk
+        self._jobs = jobs
         self._announce = announce
         self._changed = changed
         self._watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
@@ -172,7 +172,7 @@ class Directory:
         def finish(answer: Callable[[], None]) -> None:
             self._go_on(name, waiting, answer)
 
-        self._desk.submit(
+        self._jobs.submit(
             Job(work, lambda result: finish(lambda: done(result)), lambda error: finish(lambda: failed(error)))
         )
 

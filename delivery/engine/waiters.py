@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from delivery.engine.backlog import Stock
+from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
 from delivery.protocol.errors import WillowError
 from delivery.storage.connection import InDoubt
@@ -63,10 +63,10 @@ class AcrossAttempt(Attempt):
 class Waiters:
     """`in_doubt` is told of sessions for which messages may have been claimed that never reached them."""
 
-    def __init__(self, submit: Callable[[Attempt], None], stock: Stock, in_doubt: Callable[[int], None]) -> None:
+    def __init__(self, submit: Callable[[Attempt], None], backlog: Backlog, in_doubt: Callable[[int], None]) -> None:
         self._submit = submit
         self._in_doubt = in_doubt
-        self._stock = stock
+        self._backlog = backlog
         self._by_queue: dict[int, dict[Demand, None]] = defaultdict(dict)
         self.count = 0
         self.paused = False  # a node that stops hands out nothing more
@@ -131,7 +131,7 @@ class Waiters:
             self._wake_demand(demand)
 
     def _would_find_nothing(self, demand: Demand) -> bool:
-        return len(demand.queues) == 1 and self._stock.is_empty(demand.queues[0].id)
+        return len(demand.queues) == 1 and self._backlog.is_empty(demand.queues[0].id)
 
     def is_waited_for(self, queue_id: int) -> bool:
         return queue_id in self._by_queue and not self.paused
@@ -144,9 +144,9 @@ class Waiters:
         """
         line = self._by_queue[queue_id]
         trying = [demand for demand in line if demand.attempting and len(demand.queues) == 1]
-        if not self._stock.is_enough_for_all(queue_id, sum(demand.places for demand in trying)):
+        if not self._backlog.is_enough_for_all(queue_id, sum(demand.places for demand in trying)):
             return []
-        nothing_waits = self._stock.is_enough_for_all(queue_id, 0)
+        nothing_waits = self._backlog.is_enough_for_all(queue_id, 0)
         passed_over = frozenset() if nothing_waits else {demand.reader.session_id for demand in trying}
         kept: list[ClaimAttempt] = []
         for demand in line:

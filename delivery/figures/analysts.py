@@ -19,7 +19,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class AnalystConnection:
     pid: int
     user: str | None
     application: str
@@ -41,8 +41,8 @@ def analyst_views() -> list[View]:
     return [View(**row) for row in rows_of("analyst_views")]
 
 
-def active_readers() -> list[Reader]:
-    return [Reader(**row) for row in rows_of("active_readers", {"most": MOST_READERS})]
+def active_readers() -> list[AnalystConnection]:
+    return [AnalystConnection(**row) for row in rows_of("active_readers", {"most": MOST_READERS})]
 
 
 def freshness(runs: int = 10) -> Freshness:

@@ -20,14 +20,15 @@ from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
 from delivery.protocol.close_codes import BAD_HANDSHAKE, ID_IN_USE, NODE_IS_DRAINING, NOT_LET_IN, STORAGE_IS_GONE
+from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError, WillowError
-from delivery.protocol.frames import Command, Error, Hello
+from delivery.protocol.frames import Error, Hello
 from delivery.protocol.json.too_large import too_large as json_too_large
 from delivery.protocol.limits import FrameEnds, Limits
 from delivery.protocol.version import VERSION
 from delivery.sessions.resending import send_again
 from delivery.sessions.session import Session
-from delivery.storage.lanes import on_desk
+from delivery.storage.lanes import run_job
 
 Receive = Callable[[], Awaitable[Any]]
 
@@ -76,7 +77,7 @@ class ConnectConsumer(AsyncConsumer):
         key = handshake.key
         if key is None:
             return anonymous_principal(handshake.address, handshake.headers)
-        principal: Principal | None = await on_desk(node.desk, lambda connection: principal_of_key(connection, key))
+        principal: Principal | None = await run_job(node.jobs, lambda connection: principal_of_key(connection, key))
         return principal
 
     async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits) -> None:

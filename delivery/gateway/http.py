@@ -15,8 +15,8 @@ from delivery.engine.queues import default_match
 from delivery.moves.posting import PostRequest
 from delivery.node import life
 from delivery.node.node import Node
+from delivery.protocol.commands import Pop, Post
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Pop, Post
 from delivery.storage.connection import in_doubt
 from queues.definitions import QueueRecord, tag_set
 

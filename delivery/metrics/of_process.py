@@ -130,5 +130,5 @@ def _connections(node: "Node") -> Iterator[Metric]:
 
 def _hints(node: "Node") -> Iterator[Metric]:
     hints = node.hints
-    counts = [("sent", hints.sent), ("lost", hints.lost), ("heeded", hints.heeded)]
+    counts = [("sent", hints.sent), ("lost", hints.lost), ("received", hints.received)]
     yield _counter("willow_hints", "Hints to and from other nodes.", "event", counts)

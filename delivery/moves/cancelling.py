@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from psycopg import AsyncConnection
 
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.after_commit import guarded
 from delivery.storage.columns import BigintColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
@@ -52,9 +53,9 @@ def answer_cancels(requests: Sequence[CancelRequest], cancelled: Sequence[Cancel
     ended = {row.place: row.sequence for row in cancelled}
     for place, request in enumerate(requests, 1):
         if place in ended:
-            request.done(ended[place])
+            guarded(request.done, ended[place])
         else:
-            request.refused(not_cancellable(request.queue_id, request.index))
+            guarded(request.refused, not_cancellable(request.queue_id, request.index))
 
 
 def not_cancellable(queue_id: int, index: int) -> WillowError:

@@ -72,7 +72,7 @@ class Claimant(Protocol):
     def client_name(self) -> str | None: ...
 
 
-class Wish(Protocol):
+class ClaimTerms(Protocol):
     """What a place is for: who gets the message, and for how long (None: as long as its queue says)."""
 
     @property
@@ -92,7 +92,7 @@ class QueueDemand(NamedTuple):
 
 
 async def claim(
-    connection: AsyncConnection[Any], demands: Sequence[QueueDemand], places: Sequence[Wish], *, node_id: int
+    connection: AsyncConnection[Any], demands: Sequence[QueueDemand], places: Sequence[ClaimTerms], *, node_id: int
 ) -> list[Claimed]:
     """`places` are those of all demands, one queue's after the other's."""
     if len(demands) == 1:
@@ -105,7 +105,7 @@ async def claim(
 async def pop(
     connection: AsyncConnection[Any],
     demands: Sequence[QueueDemand],
-    places: Sequence[Wish],
+    places: Sequence[ClaimTerms],
     *,
     node_id: int,
     node_name: str,
@@ -126,11 +126,11 @@ def _demand_columns(demands: Sequence[QueueDemand]) -> dict[str, Any]:
     }
 
 
-def _place_columns(places: Sequence[Wish]) -> dict[str, Any]:
-    timeouts = [wish.work_timeout for wish in places]
+def _place_columns(places: Sequence[ClaimTerms]) -> dict[str, Any]:
+    timeouts = [terms.work_timeout for terms in places]
     return {
-        "holder": BigintColumn([wish.reader.session_id for wish in places]),
-        "client": TextColumn([wish.reader.client_name for wish in places]),
+        "holder": BigintColumn([terms.reader.session_id for terms in places]),
+        "client": TextColumn([terms.reader.client_name for terms in places]),
         "work_timeout": Float8Column([QUEUES_OWN_TIMEOUT if value is None else value for value in timeouts]),
     }
 
@@ -138,7 +138,7 @@ def _place_columns(places: Sequence[Wish]) -> dict[str, Any]:
 async def claim_across(
     connection: AsyncConnection[Any],
     queue_ids: Sequence[int],
-    wish: Wish,
+    terms: ClaimTerms,
     *,
     places: int,
     evenly: bool,
@@ -151,8 +151,8 @@ async def claim_across(
         "places": places,
         "looked_at": places,
         "evenly": evenly,
-        "holder": wish.reader.session_id,
-        "work_timeout": wish.work_timeout,
+        "holder": terms.reader.session_id,
+        "work_timeout": terms.work_timeout,
         "pops": pops,
         "node": node_id,
     }
@@ -166,7 +166,7 @@ async def claim_across(
 async def pop_across(
     connection: AsyncConnection[Any],
     queue_ids: Sequence[int],
-    wish: Wish,
+    terms: ClaimTerms,
     *,
     places: int,
     evenly: bool,
@@ -174,8 +174,8 @@ async def pop_across(
     node_name: str,
 ) -> list[Claimed]:
     """As `claim_across`, and the messages end with it."""
-    claimed = await claim_across(connection, queue_ids, wish, places=places, evenly=evenly, node_id=node_id, pops=True)
-    endings = [_ending(one, wish.reader) for one in claimed]
+    claimed = await claim_across(connection, queue_ids, terms, places=places, evenly=evenly, node_id=node_id, pops=True)
+    endings = [_ending(one, terms.reader) for one in claimed]
     if endings:
         await finish(connection, endings, outcome=Outcome.POPPED, node_id=node_id, node_name=node_name)
     return claimed

@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
-from delivery.protocol.frames import Post
+from delivery.protocol.commands import Post
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement

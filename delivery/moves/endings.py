@@ -1,9 +1,12 @@
 """How claims end: finished, failed, timed out, given back. What ran out of attempts is buried (dead_letters.py)."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
+import psycopg
 from psycopg import AsyncConnection
 
 from delivery.moves.dead_letters import Buried, bury
@@ -12,11 +15,14 @@ from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
 from delivery.moves.notices import Notices, why_unanswered
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.columns import BigintColumn, ByteaColumn, Column, Float8Column, TextColumn
-from delivery.storage.connection import fetch_batch
+from delivery.storage.connection import fetch_batch, unavailable, without_values
 from delivery.storage.meters import Moves
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import Outcome, Reason
+
+logger = logging.getLogger(__name__)
 
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
 
@@ -183,32 +189,36 @@ class Endings:
         self._notices = notices
         self._became_ready = became_ready
 
-    async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> None:
+    async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> AfterCommit:
         rows = await finish(
             connection, requests, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
         )
         self._moves.finished += len(rows)
-        self._free_ids.give(rows)
-        for row in rows:
-            self._notices.tell(row, "finish", requests[row.place - 1].reply)
-        await self._answer(connection, requests, {row.place for row in rows})
+        return AfterCommit(
+            partial(self._free_ids.give, rows),
+            partial(for_each, lambda row: self._notices.tell(row, "finish", requests[row.place - 1].reply), rows),
+            *await _answers(connection, requests, {row.place for row in rows}),
+        )
 
-    async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> None:
+    async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> AfterCommit:
         rows = await keepalive(connection, requests)
-        await self._answer(connection, requests, {row.place for row in rows})
+        return AfterCommit(*await _answers(connection, requests, {row.place for row in rows}))
 
-    async def run_releases(self, connection: AsyncConnection[Any], requests: list[ReleaseRequest]) -> None:
+    async def run_releases(self, connection: AsyncConnection[Any], requests: list[ReleaseRequest]) -> AfterCommit:
         rows = await release(connection, requests)
         self._moves.released += len(rows)
-        for row in rows:
-            self._became_ready(row.queue_id, 0.0)
-        await self._answer(connection, requests, {row.place for row in rows})
+        return AfterCommit(
+            partial(for_each, lambda row: self._became_ready(row.queue_id, 0.0), rows),
+            *await _answers(connection, requests, {row.place for row in rows}),
+        )
 
-    async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> None:
+    async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> AfterCommit:
         async with connection.transaction():
             failures = await self.fail(connection, requests)
-        self.announce(failures)
-        await self._answer(connection, requests, {row.place for row in failures.rows})
+        return AfterCommit(
+            partial(self.announce, failures),
+            *await _answers(connection, requests, {row.place for row in failures.rows}),
+        )
 
     async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> "Failures":
         """In the caller's transaction: back to the queue with what has attempts left, and bury the rest."""
@@ -221,28 +231,34 @@ class Endings:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
         self._moves.retried += sum(not row.exhausted for row in failures.rows)
         self._moves.dead += len(failures.buried)
-        self._free_ids.give(one.row for one in failures.buried)
+        guarded(self._free_ids.give, [one.row for one in failures.buried])
         for row in failures.rows:
             if not row.exhausted:
-                self._notices.tell(row, "retry")
-                self._became_ready(row.queue_id, row.delay)
+                guarded(self._notices.tell, row, "retry")
+                guarded(self._became_ready, row.queue_id, row.delay)
         for one in failures.buried:
-            self._notices.tell(one.row, "drop", why_unanswered(one.row))
-            self._became_ready(one.copy.queue.id, 0.0)
+            guarded(self._notices.tell, one.row, "drop", why_unanswered(one.row))
+            guarded(self._became_ready, one.copy.queue.id, 0.0)
 
-    async def _answer(self, connection: AsyncConnection[Any], requests: Sequence[Ending], done: set[int]) -> None:
-        """Say so to those that succeeded; tell the others whether somebody else holds their message."""
-        missed = [request for place, request in enumerate(requests, 1) if place not in done]
-        held_elsewhere = set()
-        if missed:
-            rows = await fetch_batch(connection, statement("holders"), held_columns(missed), HeldElsewhere)
-            held_elsewhere = {missed[row.place - 1] for row in rows}
-        for place, request in enumerate(requests, 1):
-            if place in done:
-                request.answer(None)
-            else:
-                refusal = _not_yours if request in held_elsewhere else not_claimed
-                request.answer(refusal(request.queue_id, request.sequence))
+
+async def _answers(connection: AsyncConnection[Any], requests: Sequence[Ending], done: set[int]) -> list[Step]:
+    """After the commit: say so to those that succeeded; tell the others whether somebody else holds their message."""
+    missed = [request for place, request in enumerate(requests, 1) if place not in done]
+    refusals = await _refusals(connection, missed) if missed else {}
+    return [partial(request.answer, refusals.get(request)) for request in requests]
+
+
+async def _refusals(connection: AsyncConnection[Any], missed: Sequence[Ending]) -> dict[Ending, WillowError]:
+    try:
+        rows = await fetch_batch(connection, statement("holders"), held_columns(missed), HeldElsewhere)
+    except psycopg.Error as error:  # what others ended in the same batch has ended all the same
+        logger.warning("Who holds a message could not be found out: %s", without_values(error))
+        return dict.fromkeys(missed, unavailable())
+    held_elsewhere = {missed[row.place - 1] for row in rows}
+    return {
+        request: (_not_yours if request in held_elsewhere else not_claimed)(request.queue_id, request.sequence)
+        for request in missed
+    }
 
 
 def endings_without_sessions(

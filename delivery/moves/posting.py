@@ -11,8 +11,8 @@ from psycopg.errors import UniqueViolation
 
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.notify import label_to_column, notify_mask
+from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import Post
 from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement

@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 from delivery.moves.admission import Admission
 from delivery.moves.message_id import MessageId, id_columns
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest
-from delivery.protocol.frames import Post
+from delivery.protocol.commands import Post
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement

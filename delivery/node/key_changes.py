@@ -49,7 +49,7 @@ def _end_what_is_no_longer_granted(session: Session) -> None:
     served = set(worker.services) if worker else set()
     read_as_worker = worker.queue_ids if worker else frozenset()
     read = {session.node.directory.name_of(queue_id) for queue_id in session.queues_read() - read_as_worker}
-    read |= {subscription.wish.name for subscription in session.subscriptions}
+    read |= {subscription.terms.name for subscription in session.subscriptions}
     for permission, names in ((Permission.FETCH, read), (Permission.SERVE, served)):
         for name in sorted(names):
             if not session.principal.may(permission.value, name):

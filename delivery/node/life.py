@@ -14,7 +14,7 @@ from delivery.node.node import Node
 from delivery.protocol.close_codes import NODE_IS_DRAINING
 from delivery.protocol.errors import WillowError
 from delivery.storage.connection import fetch_rows
-from delivery.storage.lanes import desk_lane, on_desk
+from delivery.storage.lanes import job_lane, run_job
 from delivery.storage.statements import statement
 from delivery.wakeups.from_outside import listen_here
 
@@ -46,9 +46,9 @@ async def start() -> None:
     global _node, _loop
     _loop = asyncio.get_running_loop()
     willow = settings.WILLOW
-    desk = desk_lane("desk")
-    _keep(desk.run())
-    await desk.connected.wait()
+    jobs = job_lane("jobs")
+    _keep(jobs.run())
+    await jobs.connected.wait()
 
     async def join(connection: AsyncConnection[Any]) -> Any:
         parameters = {"name": willow.node_name, "url": willow.advertised_url}
@@ -57,7 +57,7 @@ async def start() -> None:
         await connection.execute(statement("empty_line"), {"node": me.id})
         return me.id
 
-    _node = Node(await on_desk(desk, join), willow.node_name, desk)
+    _node = Node(await run_job(jobs, join), willow.node_name, jobs)
     listen_here(_node.hints, _loop)
     for task in (*_node.tasks(), *(companion.run(_node) for companion in _companions)):
         _keep(task)
@@ -91,7 +91,7 @@ async def _let_work_end(node: Node) -> None:
     node.draining = True
     node.engine.waiters.paused = True
     with suppress(WillowError):  # without the database nobody can be told of another node
-        await on_desk(node.desk, node.workers.leave_for_others)
+        await run_job(node.jobs, node.workers.leave_for_others)
     node.workers.dismiss(only_idle=True)
     while any(session.is_at_work for session in node.sessions.values()):
         await asyncio.sleep(DRAIN_LOOK_SECONDS)
@@ -108,7 +108,7 @@ async def _leave_cluster(node: Node) -> None:
             await restart_leases(connection, sessions)
             await connection.execute(client_statement("leave_node"), {"node": node.id})
 
-    await on_desk(node.desk, leave)
+    await run_job(node.jobs, leave)
 
 
 def current_or_none() -> Node | None:

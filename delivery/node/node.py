@@ -25,13 +25,13 @@ from delivery.wakeups.hints import Hints
 
 
 class Node:
-    def __init__(self, node_id: int, name: str, desk: Lane) -> None:
+    def __init__(self, node_id: int, name: str, jobs: Lane) -> None:
         self.id = node_id
         self.name = name
         self.draining = False  # hands out nothing more, waits for what is under way
         self.leaving = False  # closes the sockets that are left
         self.refusals = Counter(dict.fromkeys(map(str, Code), 0))  # of commands, by their code
-        self.desk = desk
+        self.jobs = jobs
         self.streams = Lane(
             "streams",
             {PositionWrite: run_position_writes, AckRecord: run_ack_records, Job: run_jobs},
@@ -40,17 +40,17 @@ class Node:
         self.feeds = StreamFeeds(self.streams)
         self.sessions = SessionTable(
             node_id=node_id,
-            desk=desk,
+            jobs=jobs,
             streams=self.streams,
             resumed=lambda: self.on_hints.notices_wait(),
         )
-        self.unheard_claims = UnheardClaims(self.sessions, ended=self.sessions.owe_goodbye)
+        self.unheard_claims = UnheardClaims(self.sessions, ended=self.sessions.end_later)
         self.workers = Workers(self)
         self.commands = Commands(self.workers)
         self.on_hints = OnHints(self)
         self.hints = Hints(node_id=node_id, listener=self.on_hints)
         self.directory = Directory(
-            desk,
+            jobs,
             announce=lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done),
             changed=lambda queue_id: self.engine.forget(queue_id),
         )
@@ -63,7 +63,7 @@ class Node:
         self.engine: Engine = Engine(
             node_id=node_id,
             node_name=name,
-            desk=desk,
+            jobs=jobs,
             notices=self.notices,
             arrived=self.on_hints.arrived_here,
             workers=self.workers,
@@ -73,13 +73,13 @@ class Node:
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        return self.engine.posts, self.engine.turns, self.streams, self.desk
+        return self.engine.posts, self.engine.claims, self.streams, self.jobs
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
         """What runs as long as the node does."""
         return [
             self.engine.posts.run(),
-            self.engine.turns.run(),
+            self.engine.claims.run(),
             self.streams.run(),
             self.hints.publish(),
             self.hints.listen(),
@@ -95,9 +95,9 @@ class Node:
         queue = self.directory.by_id(queue_id)
         return self.draining or (queue is not None and queue.paused)
 
-    def on_desk_soon(self, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> None:
+    def run_job_soon(self, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> None:
         """Run without waiting. If the database is gone, the poll and the reaper make up for it."""
-        self.desk.submit(Job(work, _no_answer, _no_answer))
+        self.jobs.submit(Job(work, _no_answer, _no_answer))
 
 
 def _no_answer(result: Any) -> None: ...

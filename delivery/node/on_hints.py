@@ -27,7 +27,7 @@ class OnHints:
             node.engine.assignment.assign_soon(queue_id)
 
     def messages_ready(self, queue_id: int, messages: int) -> None:
-        self._node.engine.stock.something_came(queue_id)
+        self._node.engine.backlog.something_came(queue_id)
         self._wake(queue_id, messages)
 
     def _wake(self, queue_id: int, messages: int) -> None:
@@ -39,19 +39,19 @@ class OnHints:
             self._node.engine.assignment.assign_soon(queue_id)
 
     def notices_wait(self) -> None:
-        self._node.on_desk_soon(self._node.notices.take)
+        self._node.run_job_soon(self._node.notices.take)
 
     def requests_wait(self) -> None:
         self._node.workers.look_for_requests()
 
     def configs_changed(self) -> None:
-        self._node.on_desk_soon(self._node.workers.push_changed_configs)
+        self._node.run_job_soon(self._node.workers.push_changed_configs)
 
     def orders_wait(self) -> None:
-        self._node.on_desk_soon(lambda connection: carry_out_orders(self._node, connection))
+        self._node.run_job_soon(lambda connection: carry_out_orders(self._node, connection))
 
     def queues_defined(self, known: Callable[[], None]) -> None:
-        self._node.desk.submit(Job(self._node.directory.refresh, lambda _: known(), _the_poll_learns_them))
+        self._node.jobs.submit(Job(self._node.directory.refresh, lambda _: known(), _the_poll_learns_them))
 
 
 def _the_poll_learns_them(error: WillowError) -> None: ...

@@ -16,7 +16,7 @@ from delivery.engine.waiters import MOST_PLACES_AT_ONCE
 from delivery.node.key_changes import refresh_principals
 from delivery.node.orders import carry_out_orders
 from delivery.protocol.errors import WillowError
-from delivery.storage.lanes import on_desk
+from delivery.storage.lanes import run_job
 from delivery.storage.statements import statement
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ class Heartbeat:
 
     async def beat(self) -> None:
         node = self._node
-        if not await on_desk(node.desk, self._write) and not node.leaving:
+        if not await run_job(node.jobs, self._write) and not node.leaving:
             logger.error("This node's row is gone from the database; its clients must connect again.")
         silent = time.monotonic() - self._last
         self._last = time.monotonic()
         if silent > settings.WILLOW.node_lapse:
-            await on_desk(node.desk, node.sessions.reclaim)
-        await on_desk(node.desk, node.workers.look_after)
+            await run_job(node.jobs, node.sessions.reclaim)
+        await run_job(node.jobs, node.workers.look_after)
 
     async def _write(self, connection: AsyncConnection[Any]) -> bool:
         """Returns whether the node has its row."""
@@ -78,17 +78,17 @@ class Poll:
 
     async def look(self) -> None:
         node = self._node
-        for lane in (node.engine.posts, node.engine.turns, node.streams):
+        for lane in (node.engine.posts, node.engine.claims, node.streams):
             lane.probe()
         await self._catch_up()
-        await on_desk(node.desk, node.directory.refresh)
-        await on_desk(node.desk, node.directory.forget_deleted)
-        await on_desk(node.desk, node.notices.take)
-        await on_desk(node.desk, node.workers.push_changed_configs)
+        await run_job(node.jobs, node.directory.refresh)
+        await run_job(node.jobs, node.directory.forget_deleted)
+        await run_job(node.jobs, node.notices.take)
+        await run_job(node.jobs, node.workers.push_changed_configs)
         node.workers.look_for_requests()
-        await on_desk(node.desk, self._wake_ready_queues)
-        await on_desk(node.desk, lambda connection: refresh_principals(node, connection))
-        await on_desk(node.desk, lambda connection: carry_out_orders(node, connection))
+        await run_job(node.jobs, self._wake_ready_queues)
+        await run_job(node.jobs, lambda connection: refresh_principals(node, connection))
+        await run_job(node.jobs, lambda connection: carry_out_orders(node, connection))
         for session in list(node.sessions.values()):
             session.look_after_overdue()
 
@@ -96,11 +96,11 @@ class Poll:
         """With what could not be done while the database was gone."""
         node = self._node
         if node.unheard_claims:
-            await on_desk(node.desk, node.unheard_claims.settle)
-        if node.sessions.owes_goodbyes:
-            await on_desk(node.desk, node.sessions.say_goodbyes)
+            await run_job(node.jobs, node.unheard_claims.settle)
+        if node.sessions.has_ends_to_write:
+            await run_job(node.jobs, node.sessions.write_ends)
         if node.notices.left_behind:
-            await on_desk(node.desk, node.notices.leave)
+            await run_job(node.jobs, node.notices.leave)
 
     async def _wake_ready_queues(self, connection: AsyncConnection[Any]) -> None:
         node = self._node

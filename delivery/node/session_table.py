@@ -12,7 +12,7 @@ from delivery.moves.leases import restart_leases
 from delivery.protocol.close_codes import ID_IN_USE
 from delivery.protocol.errors import Code, WillowError
 from delivery.sessions.session import RegisteredClient, Session
-from delivery.storage.lanes import Job, Lane, on_desk
+from delivery.storage.lanes import Job, Lane, run_job
 from delivery.storage.statements import statement
 
 TOKEN_BYTES = 24  # of randomness in the id that `hello` hands out
@@ -24,13 +24,13 @@ class SessionTable(Mapping[int, Session]):
     `streams`: the lane that writes how far clients have come. `resumed`: called when a session has come back.
     """
 
-    def __init__(self, *, node_id: int, desk: Lane, streams: Lane, resumed: Callable[[], None]) -> None:
+    def __init__(self, *, node_id: int, jobs: Lane, streams: Lane, resumed: Callable[[], None]) -> None:
         self._node_id = node_id
-        self._desk = desk
+        self._jobs = jobs
         self._streams = streams
         self._resumed = resumed
         self._sessions: dict[int, Session] = {}
-        self._owed_goodbyes: set[int] = set()  # sessions that ended while the database was gone
+        self._ends_to_write: set[int] = set()  # sessions that ended while the database was gone
         self.opened = 0
 
     def __getitem__(self, session_id: int) -> Session:
@@ -75,7 +75,7 @@ class SessionTable(Mapping[int, Session]):
                 held = await connection.execute(statement("held_by"), {"holder": found[0]})
                 return found, await held.fetchall()
 
-        found, held = await on_desk(self._desk, work)
+        found, held = await run_job(self._jobs, work)
         if found is None:
             await self._check_is_unknown(parameters)
             return False
@@ -95,7 +95,7 @@ class SessionTable(Mapping[int, Session]):
         async def work(connection: AsyncConnection[Any]) -> Any:
             return await (await connection.execute(client_statement(name), parameters)).fetchone()
 
-        return await on_desk(self._desk, work)
+        return await run_job(self._jobs, work)
 
     async def reclaim(self, connection: AsyncConnection[Any]) -> None:
         """Other nodes may have taken this one for dead. Its sessions are still here, unless they went on elsewhere."""
@@ -122,26 +122,26 @@ class SessionTable(Mapping[int, Session]):
             await connection.execute(client_statement(name), {"session": session_id, "node": self._node_id})
 
         def let_go(_: object = None) -> None:
-            self._desk.submit(Job(work, lambda _: None, lambda _: self.owe_goodbye(session_id)))
+            self._jobs.submit(Job(work, lambda _: None, lambda _: self.end_later(session_id)))
 
         if session.subscriptions.reads_streams:  # its last acknowledgements must be written in its name
             self._streams.submit(Job(_nothing, let_go, let_go))
         else:
             let_go()
 
-    def owe_goodbye(self, session_id: int) -> None:
+    def end_later(self, session_id: int) -> None:
         """The database could not be told that a session is over: tell it when it is back."""
-        self._owed_goodbyes.add(session_id)
+        self._ends_to_write.add(session_id)
 
     @property
-    def owes_goodbyes(self) -> bool:
-        return bool(self._owed_goodbyes)
+    def has_ends_to_write(self) -> bool:
+        return bool(self._ends_to_write)
 
-    async def say_goodbyes(self, connection: AsyncConnection[Any]) -> None:
-        owed = set(self._owed_goodbyes)
-        parameters = {"session": list(owed - self._sessions.keys()), "node": self._node_id}
+    async def write_ends(self, connection: AsyncConnection[Any]) -> None:
+        ended = set(self._ends_to_write)
+        parameters = {"session": list(ended - self._sessions.keys()), "node": self._node_id}
         await connection.execute(client_statement("give_up_sessions"), parameters)
-        self._owed_goodbyes -= owed
+        self._ends_to_write -= ended
 
 
 async def _nothing(connection: AsyncConnection[Any]) -> None: ...

@@ -5,9 +5,10 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError
-from delivery.protocol.frames import BODY_FIELDS, Command
 from delivery.protocol.readable_sizes import MOST_BESIDE_BODY_BYTES, base64_bytes, fits_json_reader
+from delivery.protocol.variants import BODY_FIELDS
 
 # Each may need an answer of its own; a frame full of nonsense must not keep the broker busy for seconds.
 MOST_COMMANDS_PER_FRAME = 10_000

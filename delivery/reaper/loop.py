@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from delivery.moves.endings import endings_without_sessions
 from delivery.reaper import claims, housekeeping, journal, messages, nodes, redrives, retention
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
-from delivery.storage.connection import connect, without_values
+from delivery.storage.connection import MOST_TRIES, connect, is_worth_another_try, without_values
 from delivery.storage.statements import statement
 from delivery.wakeups.hints import OPERATOR, Hints
 
@@ -97,7 +97,7 @@ class Reaper:
         handled, error = 0, ""
         try:
             while True:
-                done = await duty.run_once(tools, None)
+                done = await _run_once(duty, tools)
                 handled += done
                 if done < LIMIT or not duty.goes_on:
                     break
@@ -113,6 +113,17 @@ class Reaper:
     async def _record(self, tools: Tools, duty: Duty, seconds: float, handled: int, error: str) -> None:
         parameters = {"duty": duty.name, "seconds": seconds, "handled": handled, "error": error}
         await tools.connection.execute(statement("record_duty"), parameters)
+
+
+async def _run_once(duty: Duty, tools: Tools) -> int:
+    """A duty that met others' locks, or whose statements the server has lost, did nothing: it begins again."""
+    for _ in range(MOST_TRIES - 1):
+        try:
+            return await duty.run_once(tools, None)
+        except psycopg.Error as error:
+            if tools.connection.closed or not is_worth_another_try(error):
+                raise
+    return await duty.run_once(tools, None)
 
 
 async def _became_active(connection: AsyncConnection[Any]) -> bool:

@@ -14,7 +14,8 @@ from delivery.moves.service_names import is_service_queue, request_identifier, s
 from delivery.protocol.close_codes import WORKER_IS_DISMISSED
 from delivery.protocol.errors import WillowError
 from delivery.protocol.fields import ConfigType
-from delivery.protocol.frames import CheckConfig, Config, DisconnectError, ForceNegotiate, ServerPing, WorkRequestOut
+from delivery.protocol.frames import Config, DisconnectError, ForceNegotiate, ServerPing, WorkRequestOut
+from delivery.protocol.service_commands import CheckConfig
 from delivery.sessions.session import Session
 
 MOST_REFUSALS = 3  # of a configuration that is not current
@@ -148,14 +149,14 @@ class Worker:
         self._leave(lambda queue_id: not keeps_claims, lambda rows: None)
 
     def _leave(self, loses: Callable[[int], bool], lost: Callable[[Sequence[Any]], None]) -> None:
-        self.session.node.engine.turns.submit(
+        self.session.node.engine.claims.submit(
             LeaveRequest(self.session.session_id, self.client_name, loses=loses, lost=lost, failed=self._not_left)
         )
 
     def _not_left(self, error: WillowError) -> None:
         """The database is gone. It is told of a session that ended when it is back; the reaper finds a silent one."""
         if self.session.closed and not self.session.hold_seconds:
-            self.session.node.sessions.owe_goodbye(self.session.session_id)
+            self.session.node.sessions.end_later(self.session.session_id)
 
     def _lost(self, rows: Sequence[Any]) -> None:
         for row in rows:

@@ -9,7 +9,8 @@ from psycopg import AsyncConnection
 
 from delivery.engine.engine import Engine
 from delivery.protocol.errors import WillowError
-from delivery.protocol.frames import ChangeBroker, CheckConfig
+from delivery.protocol.frames import ChangeBroker
+from delivery.protocol.service_commands import CheckConfig
 from delivery.serving.config_text import write_config
 from delivery.serving.configuration import config_source, config_version, load_broker_group, load_configs
 from delivery.serving.worker import BROKER_STOPS, Worker, become_worker, dismiss, worker_of
@@ -29,7 +30,7 @@ class NodeOfWorkers(Protocol):
     def id(self) -> int: ...
 
     @property
-    def desk(self) -> Lane: ...
+    def jobs(self) -> Lane: ...
 
     @property
     def engine(self) -> Engine: ...
@@ -82,7 +83,7 @@ class Workers:
             reply.refuse(error)
             worker.end_negotiation()
 
-        self._node.desk.submit(Job(work, done, failed))
+        self._node.jobs.submit(Job(work, done, failed))
 
     async def _config_of(self, connection: AsyncConnection[Any], worker: Worker) -> tuple[str, str]:
         """The version of what a worker is to run on, and its text."""
@@ -142,7 +143,7 @@ class Workers:
             reply.end()
             self._send_elsewhere([session], self._without_this_node(nodes) if self._node.draining else nodes)
 
-        self._node.desk.submit(Job(work, done, reply.refuse))
+        self._node.jobs.submit(Job(work, done, reply.refuse))
 
     async def leave_for_others(self, connection: AsyncConnection[Any]) -> None:
         """This node stops: its workers get nothing more, and are sent to another node if there is one."""

@@ -123,7 +123,7 @@ class Claims:
     def look_after_overdue(self) -> None:
         """Called by the poll: the reaper may have ended claims whose time is over."""
         if self._overdue():
-            self._session.node.on_desk_soon(lambda connection: self._forget_ended(connection, self._overdue()))
+            self._session.node.run_job_soon(lambda connection: self._forget_ended(connection, self._overdue()))
 
     def _overdue(self) -> dict[ClaimId, Claim]:
         now = time.monotonic()
@@ -182,4 +182,4 @@ class Claims:
     def _given_back(self, error: WillowError | None) -> None:
         """Any other error means that the claim has ended already. A database that is gone still has it."""
         if error is not None and error.code == Code.UNAVAILABLE:
-            self._session.node.sessions.owe_goodbye(self._session.session_id)
+            self._session.node.sessions.end_later(self._session.session_id)

@@ -23,7 +23,7 @@ class SessionKeeper(Protocol):
 
     def end(self, session: "Session") -> None: ...
 
-    def owe_goodbye(self, session_id: int) -> None:
+    def end_later(self, session_id: int) -> None:
         """The database could not be told that a session is over: tell it when it is back."""
 
 
@@ -35,7 +35,7 @@ class NodeInterface(Protocol):
     def directory(self) -> Directory: ...
 
     @property
-    def desk(self) -> Lane: ...
+    def jobs(self) -> Lane: ...
 
     @property
     def streams(self) -> Lane: ...
@@ -59,5 +59,5 @@ class NodeInterface(Protocol):
     def is_paused(self, queue_id: int) -> bool:
         """Whether no messages of this queue are handed out now."""
 
-    def on_desk_soon(self, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> None:
+    def run_job_soon(self, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> None:
         """Run without waiting. If the database is gone, the poll and the reaper make up for it."""

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from delivery.protocol.frames import Command
+from delivery.protocol.commands import Command
 from delivery.sessions.under_way import UnderWay
 
 Key = TypeVar("Key", bound=Hashable)

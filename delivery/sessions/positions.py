@@ -1,11 +1,13 @@
 """How far registered clients have come, written down in batches."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from psycopg import AsyncConnection
 
 from delivery.protocol.errors import WillowError
+from delivery.storage.after_commit import AfterCommit, for_each
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.statements import statement
 from queues.integer_ranges import BIGINT_MAX
@@ -58,8 +60,7 @@ class PositionWrite:
             self.reader.pending_write = None
 
     def done(self) -> None:
-        for answer in self._answers:
-            answer(None)
+        for_each(lambda answer: answer(None), self._answers)
 
     def fail(self, error: WillowError) -> None:
         self.begin()
@@ -96,7 +97,7 @@ async def open_position(
     return StartPosition(*row) if row else None
 
 
-async def run_position_writes(connection: AsyncConnection[Any], writes: list[PositionWrite]) -> None:
+async def run_position_writes(connection: AsyncConnection[Any], writes: list[PositionWrite]) -> AfterCommit:
     for write in writes:
         write.begin()
     readers = [write.reader for write in writes]
@@ -110,8 +111,7 @@ async def run_position_writes(connection: AsyncConnection[Any], writes: list[Pos
         "acked_above": TextColumn([_array_literal(reader.acked_above) for reader in readers]),
     }
     await connection.execute(statement("save_positions"), columns)
-    for write in writes:
-        write.done()
+    return AfterCommit(partial(for_each, PositionWrite.done, writes))
 
 
 async def run_ack_records(connection: AsyncConnection[Any], records: list[AckRecord]) -> None:

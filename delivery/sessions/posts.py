@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from delivery.moves.posting import Copy, PostRequest
+from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Stage
-from delivery.protocol.frames import Notice, Post
+from delivery.protocol.frames import Notice
 from delivery.storage.vocabulary import FINISH, READY, SYNC, WRITE
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from clients.principal import Principal
 from clients.statements import statement as client_statement
 from delivery.moves.leases import hand_claims_over
 from delivery.protocol.errors import Code, WillowError
-from delivery.sessions.subscription import Wish
+from delivery.sessions.subscription import SubscriptionTerms
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
 
@@ -24,7 +24,7 @@ class Registration:
     name: str
     persistent: bool
     defined_at: datetime
-    wishes: list[Wish]
+    all_terms: list[SubscriptionTerms]
     held: Sequence[Any]
     record: Sequence[Any]  # rows of client_record.sql
 
@@ -36,7 +36,7 @@ async def register(
     principal: Principal,
     name: str,
     persistent: bool,
-    reads: Iterable[Wish],
+    reads: Iterable[SubscriptionTerms],
 ) -> Registration:
     """Bind a session to a client. Everything happens in one transaction, guarded by a unique index.
 
@@ -48,8 +48,8 @@ async def register(
         _check_may_register(client, principal, name, persistent)
         await _take_over(connection, client.id, session_id)
         await _bind(connection, client.id, session_id)
-        for wish in reads:
-            await save_subscription(connection, client.id, wish)
+        for terms in reads:
+            await save_subscription(connection, client.id, terms)
         subscriptions = await fetch_rows(connection, client_statement("load_subscriptions"), {"client": client.id})
         held = await fetch_rows(connection, statement("held_messages"), {"holder": session_id})
         record = await fetch_rows(connection, statement("client_record"), {"client": client.id})
@@ -58,9 +58,9 @@ async def register(
         """Its key may have had other grants when the client was last here."""
         return principal.may(Permission.FETCH.value, queue_name)
 
-    wishes = [_wish(row) for row in subscriptions if may_read(row.name)]
+    all_terms = [_terms(row) for row in subscriptions if may_read(row.name)]
     held = [row for row in held if may_read(row.queue_name)]
-    return Registration(client.id, name, persistent, client.defined_at, wishes, held, record)
+    return Registration(client.id, name, persistent, client.defined_at, all_terms, held, record)
 
 
 def _check_may_register(client: Any, principal: Principal, name: str, persistent: bool) -> None:
@@ -91,21 +91,21 @@ async def _bind(connection: AsyncConnection[Any], client_id: int, session_id: in
         raise WillowError(Code.UNAVAILABLE, "session", "This session has ended.")
 
 
-async def save_subscription(connection: AsyncConnection[Any], client_id: int, wish: Wish) -> None:
+async def save_subscription(connection: AsyncConnection[Any], client_id: int, terms: SubscriptionTerms) -> None:
     """Keep a subscription for when the client comes back."""
     parameters = {
         "client": client_id,
-        "label": wish.label,
-        "name": wish.name,
-        "tags": list(wish.tags),
-        "match": wish.match,
-        "in_flight": wish.in_flight,
-        "work_timeout": wish.work_timeout,
-        "sync": wish.sync,
+        "label": terms.label,
+        "name": terms.name,
+        "tags": list(terms.tags),
+        "match": terms.match,
+        "in_flight": terms.in_flight,
+        "work_timeout": terms.work_timeout,
+        "sync": terms.sync,
     }
     await connection.execute(client_statement("save_subscription"), parameters)
 
 
-def _wish(row: Any) -> Wish:
+def _terms(row: Any) -> SubscriptionTerms:
     label = None if row.label is None else int(row.label)
-    return Wish(label, row.name, tuple(row.tags), row.match, row.in_flight, row.work_timeout, row.sync)
+    return SubscriptionTerms(label, row.name, tuple(row.tags), row.match, row.in_flight, row.work_timeout, row.sync)

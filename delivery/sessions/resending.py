@@ -24,9 +24,9 @@ def send_again(session: "Session") -> None:
 
     def send(held: Sequence[Any]) -> None:
         messages = [row for row in held if not is_service_queue(row.queue_name)]  # requests go to their worker
-        restore(session, wishes=[], held=messages, done=lambda: None)
+        restore(session, all_terms=[], held=messages, done=lambda: None)
 
-    session.node.desk.submit(Job(read, send, _stays_claimed))
+    session.node.jobs.submit(Job(read, send, _stays_claimed))
 
 
 def _stays_claimed(error: WillowError) -> None: ...

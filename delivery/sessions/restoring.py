@@ -6,18 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from delivery.engine.queues import matches
-from delivery.sessions.subscription import Subscription, Wish
+from delivery.sessions.subscription import Subscription, SubscriptionTerms
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
 
 
-def restore(session: "Session", *, wishes: Iterable[Wish], held: Sequence[Any], done: Callable[[], None]) -> None:
+def restore(
+    session: "Session", *, all_terms: Iterable[SubscriptionTerms], held: Sequence[Any], done: Callable[[], None]
+) -> None:
     """Learn the queues that the client reads or holds messages of, then start its subscriptions."""
-    wishes = [wish for wish in wishes if wish.label not in session.subscriptions]
-    subscriptions = [session.subscriptions.add(wish) for wish in wishes]
-    unknown = {wish.name for wish in wishes} | {row.queue_name for row in held}
+    new_terms = [terms for terms in all_terms if terms.label not in session.subscriptions]
+    subscriptions = [session.subscriptions.add(terms) for terms in new_terms]
+    unknown = {terms.name for terms in new_terms} | {row.queue_name for row in held}
 
     def resolved(name: str, _: object) -> None:
         unknown.discard(name)
@@ -46,8 +48,8 @@ def _start(session: "Session", subscriptions: Sequence[Subscription], held: Sequ
         else:
             by_subscription[subscription].append(row)
     for subscription in subscriptions:
-        wish = subscription.wish
-        queues = directory.matching(wish.name, wish.tags, wish.match)
+        terms = subscription.terms
+        queues = directory.matching(terms.name, terms.tags, terms.match)
         subscription.start(queues, {}, by_subscription[subscription])
 
 
@@ -55,7 +57,7 @@ def _reader_of(queue: QueueRecord | None, subscriptions: Sequence[Subscription])
     if queue is None:
         return None
     for subscription in subscriptions:
-        wish = subscription.wish
-        if wish.name == queue.name and matches(queue.tags, frozenset(wish.tags), wish.match):
+        terms = subscription.terms
+        if terms.name == queue.name and matches(queue.tags, frozenset(terms.tags), terms.match):
             return subscription
     return None

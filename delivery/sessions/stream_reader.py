@@ -14,7 +14,7 @@ from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
-    from delivery.sessions.subscription import Wish
+    from delivery.sessions.subscription import SubscriptionTerms
 
 
 class Outstanding:
@@ -53,7 +53,7 @@ class StreamReader:
         session: "Session",
         client_id: int,
         queue: QueueRecord,
-        wish: "Wish",
+        terms: "SubscriptionTerms",
         *,
         feed: StreamFeed,
         places: SharedPlaces,
@@ -69,7 +69,7 @@ class StreamReader:
         self.ended = False
         self._session = session
         self._queue = queue
-        self._wish = wish
+        self._terms = terms
         self._feed = feed
         self._places = places
         self._sent_before = 0  # highest index that an earlier session of this client was sent
@@ -105,7 +105,7 @@ class StreamReader:
 
     @property
     def _work_timeout(self) -> float:
-        return self._wish.work_timeout or self._queue.settings.heartbeat_timeout
+        return self._terms.work_timeout or self._queue.settings.heartbeat_timeout
 
     def pump(self) -> None:
         """Send what there is and fits."""
@@ -144,7 +144,7 @@ class StreamReader:
         self._index_of[message.sequence] = message.index
         self._session.send(
             Message(
-                label=self._wish.label,
+                label=self._terms.label,
                 shard=self.queue_id,
                 sequence=message.sequence,
                 body=message.body,
@@ -169,7 +169,7 @@ class StreamReader:
 
     def _tell_of_missed(self, first: int, last: int) -> None:
         reason = f"Messages {first} to {last} of the stream {self._queue.name} were removed before you read them."
-        self._session.send(Error(self._wish.label, Code.NO_OBJECT, f"{self.queue_id}/{first}-{last}", reason))
+        self._session.send(Error(self._terms.label, Code.NO_OBJECT, f"{self.queue_id}/{first}-{last}", reason))
 
     def acknowledge(self, held: Outstanding, answer: Answer, *, synchronous: bool) -> None:
         """The client has finished a message."""
@@ -248,9 +248,9 @@ class StreamReader:
             self._session.node.streams.submit(self.pending_write)
         self.pending_write.add(answer, synchronous)
 
-    def change_wish(self, wish: "Wish") -> None:
+    def change_terms(self, terms: "SubscriptionTerms") -> None:
         """Its subscription goes on under another label, or with another time for each message."""
-        self._wish = wish
+        self._terms = terms
 
     def end(self) -> None:
         """Send nothing more. What the client has it may still acknowledge."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SubscriptionTerms:
     """What a client subscribes to, as it is kept for registered clients."""
 
     label: int | None
@@ -35,9 +35,9 @@ class Wish:
 class Subscription:
     """`any` gives each queue a reader with places of its own; every other match is one reader over all its queues."""
 
-    def __init__(self, session: "Session", wish: Wish) -> None:
+    def __init__(self, session: "Session", terms: SubscriptionTerms) -> None:
         self._session = session
-        self.wish = wish
+        self.terms = terms
         self.queues: dict[int, QueueRecord] = {}
         self._demands: dict[int, Demand] = {}  # by queue where each has its own, otherwise under 0
         self._streams: dict[int, StreamReader] = {}
@@ -59,14 +59,14 @@ class Subscription:
         self, queues: Sequence[QueueRecord], positions: Mapping[int, StartPosition], held: Sequence[Any] = ()
     ) -> None:
         """Begin to read. `held`: messages from an earlier session of the client, which are sent again first."""
-        self._watch = self._session.node.directory.watch(self.wish.name, self.wish.tags, self.wish.match, self.join)
+        self._watch = self._session.node.directory.watch(self.terms.name, self.terms.tags, self.terms.match, self.join)
         self._held = Counter(self._reader_key(row.queue_id) for row in held)
         self._read([queue for queue in queues if self._begins_with(queue, positions.get(queue.id))])
         for row in held:
             self._hand_out(self._demands[self._reader_key(row.queue_id)], [row])
 
     def _reader_key(self, queue_id: int) -> int:
-        return queue_id if self.wish.match == "any" else 0
+        return queue_id if self.terms.match == "any" else 0
 
     def join(self, queue: QueueRecord) -> None:
         """Read from this queue too."""
@@ -78,12 +78,12 @@ class Subscription:
         if queue.id in self.queues:
             return False
         if queue.is_stream and (error := self._session.subscriptions.stream_refusal(queue)) is not None:
-            self._session.refuse(self.wish.label, error)
+            self._session.refuse(self.terms.label, error)
             return False
         self.queues[queue.id] = queue
         if queue.is_stream:
-            places = self._stream_places.setdefault(self._reader_key(queue.id), SharedPlaces(self.wish.in_flight))
-            self._streams[queue.id] = self._session.subscriptions.read_stream(queue, self.wish, places, position)
+            places = self._stream_places.setdefault(self._reader_key(queue.id), SharedPlaces(self.terms.in_flight))
+            self._streams[queue.id] = self._session.subscriptions.read_stream(queue, self.terms, places, position)
         return not queue.is_stream
 
     def _read(self, queues: Sequence[QueueRecord]) -> None:
@@ -101,31 +101,31 @@ class Subscription:
     def _demand(self, key: int, queues: Sequence[QueueRecord]) -> Demand:
         demand = Demand(
             self,
-            self.wish.label,
+            self.terms.label,
             queues,
-            places=self.wish.in_flight - self._held[key],
+            places=self.terms.in_flight - self._held[key],
             waits=True,
             standing=True,
-            work_timeout=self.wish.work_timeout,
-            synchronous=self.wish.sync == "sync",
+            work_timeout=self.terms.work_timeout,
+            synchronous=self.terms.sync == "sync",
         )
         self._session.node.engine.waiters.add(demand)
         return demand
 
     def is_about(self, name: str, tags: tuple[str, ...], match: Match) -> bool:
-        return (self.wish.name, self.wish.tags, self.wish.match) == (name, tags, match)
+        return (self.terms.name, self.terms.tags, self.terms.match) == (name, tags, match)
 
-    def take_over(self, wish: Wish) -> None:
+    def take_over(self, terms: SubscriptionTerms) -> None:
         """Go on as another `subscribe` about the same queues says: under its label, with its number of places."""
-        more = wish.in_flight - self.wish.in_flight
-        self.wish = wish
+        more = terms.in_flight - self.terms.in_flight
+        self.terms = terms
         for demand in self._demands.values():
-            demand.label, demand.work_timeout = wish.label, wish.work_timeout
-            demand.synchronous = wish.sync == "sync"
+            demand.label, demand.work_timeout = terms.label, terms.work_timeout
+            demand.synchronous = terms.sync == "sync"
             demand.places += more
             self._session.node.engine.waiters.refill(demand)
         for reader in self._streams.values():
-            reader.change_wish(wish)
+            reader.change_terms(terms)
         for places in self._stream_places.values():
             places.free += more
             places.fill()
@@ -141,7 +141,7 @@ class Subscription:
             reader.end()
 
     def take(self, demand: Demand, messages: Sequence[Any]) -> None:
-        if self.wish.match != "any":
+        if self.terms.match != "any":
             self._hand_out(demand, messages)
             return
         if not self._arrived:

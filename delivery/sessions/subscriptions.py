@@ -9,7 +9,7 @@ from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
 from delivery.sessions.positions import StartPosition, open_position
 from delivery.sessions.stream_reader import SharedPlaces, StreamReader
-from delivery.sessions.subscription import Subscription, Wish
+from delivery.sessions.subscription import Subscription, SubscriptionTerms
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class Subscriptions:
     def __contains__(self, label: int | None) -> bool:
         return label in self._by_label
 
-    def wishes(self) -> list[Wish]:
-        return [subscription.wish for subscription in self]
+    def all_terms(self) -> list[SubscriptionTerms]:
+        return [subscription.terms for subscription in self]
 
     def queue_ids(self) -> set[int]:
         return {queue_id for subscription in self for queue_id in subscription.queues}
@@ -50,20 +50,20 @@ class Subscriptions:
             reason = f"This connection has a subscription {_with_label(label)} already."
             raise WillowError(Code.OBJECT_ALREADY_EXISTS, _label_key(label), reason)
 
-    def take_over(self, subscription: Subscription, wish: Wish) -> None:
-        del self._by_label[subscription.wish.label]
-        self._by_label[wish.label] = subscription
-        subscription.take_over(wish)
+    def take_over(self, subscription: Subscription, terms: SubscriptionTerms) -> None:
+        del self._by_label[subscription.terms.label]
+        self._by_label[terms.label] = subscription
+        subscription.take_over(terms)
 
-    def add(self, wish: Wish) -> Subscription:
+    def add(self, terms: SubscriptionTerms) -> Subscription:
         """It reads nothing before its `start`."""
-        subscription = self._by_label[wish.label] = Subscription(self._session, wish)
+        subscription = self._by_label[terms.label] = Subscription(self._session, terms)
         return subscription
 
     def discard(self, subscription: Subscription) -> None:
         """It could not start. The client may have ended it already and begun another one under its label."""
-        if self._by_label.get(subscription.wish.label) is subscription:
-            del self._by_label[subscription.wish.label]
+        if self._by_label.get(subscription.terms.label) is subscription:
+            del self._by_label[subscription.terms.label]
 
     def end(self, label: int | None) -> Subscription:
         subscription = self._by_label.pop(label, None)
@@ -90,13 +90,13 @@ class Subscriptions:
         return any(stream.id in self._ended_streams for stream in streams)
 
     def read_stream(
-        self, queue: QueueRecord, wish: Wish, places: SharedPlaces, position: StartPosition | None
+        self, queue: QueueRecord, terms: SubscriptionTerms, places: SharedPlaces, position: StartPosition | None
     ) -> StreamReader:
         """`position` None: the stream was made after the subscription, which gets all of it."""
         session = self._session
         assert session.registered is not None
         client_id = session.registered.id
-        reader = StreamReader(session, client_id, queue, wish, feed=session.node.feeds.of(queue.id), places=places)
+        reader = StreamReader(session, client_id, queue, terms, feed=session.node.feeds.of(queue.id), places=places)
         self._streams[queue.id] = reader
         self._ended_streams.pop(queue.id, None)
 
@@ -105,7 +105,7 @@ class Subscriptions:
                 reader.start(opened)
 
         if position is None:
-            session.node.on_desk_soon(open_and_start)
+            session.node.run_job_soon(open_and_start)
         else:
             reader.start(position)
         return reader

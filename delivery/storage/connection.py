@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from typing import Any, LiteralString
 
 import psycopg
+from django.conf import settings
 from django.db import connections
 from psycopg import AsyncConnection
 from psycopg.rows import namedtuple_row
 
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.columns import register_columns
-from delivery.storage.prepared import Row, StatementConnection
+from delivery.storage.psycopg_internals.short_way import ShortWayConnection
+from delivery.storage.statement_connection import Row, StatementConnection
 
 # The message table is empty one minute and has a million rows the next, so its statistics are never to be trusted:
 # plans are made once, for any size, and always go by the indexes that the statements name.
@@ -20,36 +22,49 @@ PLANNER = {
     "enable_bitmapscan": "off",  # it would gather and sort a whole queue to find its first message
     "jit": "off",
 }
-CONNECT_TIMEOUT = 5  # seconds
+# For what the URL of the database does not say itself. A server that is cut off without a word (a pulled plug, a lost
+# route) is given up before the statement timeout, which it cannot keep any more.
+UNLESS_SAID = {
+    "connect_timeout": 5,  # seconds
+    "keepalives": 1,
+    "keepalives_idle": 5,  # seconds
+    "keepalives_interval": 5,  # seconds
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,  # milliseconds
+}
 STATEMENT_TIMEOUT = 30_000  # milliseconds
 CONNECTION_GONE = ("08", "57P")  # connection exceptions, and an operator's shutdown
 OUT_OF_RESOURCES = ("53", "57014")  # no room, no memory; a statement that took too long
 LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
+MOST_TRIES = 5  # of what lost a race
+NOT_PREPARED = "26000"  # any more; it will be, the next time
 
 
 async def connect(
     *, application: str, synchronous: bool = True, statement_timeout: int = STATEMENT_TIMEOUT
 ) -> StatementConnection:
     """A connection that commits each statement by itself, unless a transaction is opened on it."""
-    options = dict(PLANNER, statement_timeout=str(statement_timeout))
-    options["synchronous_commit"] = "on" if synchronous else "off"
-    connection = await StatementConnection.connect(
-        **_connection_parameters(),
-        autocommit=True,
-        prepare_threshold=0,
-        application_name=application,
-        connect_timeout=CONNECT_TIMEOUT,
-        options=" ".join(f"-c {name}={value}" for name, value in options.items()),
-    )
+    own = dict(PLANNER, statement_timeout=str(statement_timeout))
+    own["synchronous_commit"] = "on" if synchronous else "off"
+    kind = StatementConnection if settings.WILLOW.plain_psycopg else ShortWayConnection
+    connection = await kind.connect(**_connection_parameters(application, own), autocommit=True, prepare_threshold=0)
     register_columns(connection)
     return connection
 
 
-def _connection_parameters() -> dict[str, Any]:
+def _connection_parameters(application: str, own_settings: Mapping[str, str]) -> dict[str, Any]:
+    """What the URL of the database says, and what Willow needs. Of two settings in `options` the last one counts."""
     database = connections["default"].settings_dict
     names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    parameters = {ours: database[theirs] for theirs, ours in names.items() if database[theirs]}
-    return parameters | database.get("OPTIONS", {})
+    said = {ours: database[theirs] for theirs, ours in names.items() if database[theirs]} | database["OPTIONS"]
+    name = said.get("application_name")
+    options = [said.get("options", ""), *(f"-c {setting}={value}" for setting, value in own_settings.items())]
+    needed = {
+        "client_encoding": "UTF8",  # packed columns hold it
+        "application_name": f"{application} ({name})" if name else application,
+        "options": " ".join(options).strip(),
+    }
+    return UNLESS_SAID | said | needed
 
 
 async def fetch_rows(connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any]) -> list[Any]:
@@ -86,7 +101,7 @@ def is_out_of_resources(error: psycopg.Error) -> bool:
 
 
 def is_worth_another_try(error: psycopg.Error) -> bool:
-    return error.sqlstate in LOST_A_RACE
+    return error.sqlstate in LOST_A_RACE or error.sqlstate == NOT_PREPARED
 
 
 def unavailable() -> WillowError:
@@ -94,6 +109,14 @@ def unavailable() -> WillowError:
         Code.UNAVAILABLE,
         "storage",
         "The storage cannot be reached now, and nothing was stored. Please try again.",
+    )
+
+
+def too_busy() -> WillowError:
+    return WillowError(
+        Code.UNAVAILABLE,
+        "storage",
+        "Others changed the same queues again and again, and nothing was stored. Please try again.",
     )
 
 

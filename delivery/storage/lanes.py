@@ -8,24 +8,28 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import psycopg
 from psycopg import AsyncConnection
 
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.connection import (
+    MOST_TRIES,
     connect,
     in_doubt,
     is_lost,
     is_out_of_resources,
     is_worth_another_try,
+    too_busy,
     unavailable,
     without_values,
 )
 from delivery.storage.log_ids import command_ids
 from delivery.storage.meters import BatchMeter
-from delivery.storage.prepared import StatementConnection
+from delivery.storage.statement_connection import StatementConnection
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +42,7 @@ FAILURES = (CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED, MISTAKE)
 
 
 class Request(Protocol):
-    """One client's wish. `synchronous`: its commit must have reached the disk before it is answered."""
+    """One client's request. `synchronous`: its commit must have reached the disk before it is answered."""
 
     @property
     def synchronous(self) -> bool: ...
@@ -46,8 +50,8 @@ class Request(Protocol):
     def fail(self, error: WillowError) -> None: ...
 
 
-# What it returns, if anything, tells those who asked; it is called when the next batch is on its way.
-RunBatch = Callable[[AsyncConnection[Any], list[Any]], Awaitable[Callable[[], None] | None]]
+# It raises as long as nothing is committed. What follows the commit is for what it returns: there, nothing can fail.
+RunBatch = Callable[[StatementConnection, list[Any]], Awaitable[AfterCommit | None]]
 
 
 class Lane:
@@ -56,14 +60,14 @@ class Lane:
     def __init__(self, name: str, runners: Mapping[type, RunBatch], *, batch_size: int) -> None:
         self.name = name
         self.connected = asyncio.Event()
-        self._runners = {**runners, Probe: _run_probes}
+        self._runners: dict[type, RunBatch] = {**runners, Rehearsal: _run_rehearsals, Probe: _run_probes}
         self.meters = {kind: BatchMeter() for kind in self._runners}
         self.failures = Counter(dict.fromkeys(FAILURES, 0))  # batches that PostgreSQL did not take, by why
         self.connections = 0  # that were opened, the first one included
         self._batch_size = batch_size
         self._waiting: deque[Request] = deque()
         self._arrived = asyncio.Event()
-        self._untold: deque[Callable[[], None]] = deque()  # answers of batches that are done
+        self._untold: deque[Step] = deque()  # answers of batches that are done
         self._synchronous = True
 
     @property
@@ -81,10 +85,7 @@ class Lane:
     def tell(self) -> None:
         """Give the answers that are still to be given, of batches that are done."""
         while self._untold:
-            try:
-                self._untold.popleft()()
-            except Exception:  # it must not harm those who happen to tell
-                logger.exception("%s: answers could not be given", self.name)
+            guarded(self._untold.popleft())
 
     def probe(self) -> None:
         if self.connected.is_set() and not self._waiting:
@@ -115,7 +116,7 @@ class Lane:
     async def _serve(self, connection: StatementConnection) -> None:
         self.connected.set()
         self.connections += 1
-        connection.stirred = self.probe  # perhaps it was a goodbye: the sooner that is known, the better
+        connection.stirred = self.probe  # the server may have closed it: probe at once
         self._synchronous = True
         try:
             while not connection.closed:
@@ -138,21 +139,19 @@ class Lane:
             self._arrived.clear()
         return [(kind, batch) for kind, batch in by_kind.items() if batch]
 
-    async def _attempt(self, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request]) -> None:
+    async def _attempt(
+        self, connection: StatementConnection, run: RunBatch, batch: list[Request], tries: int = 1
+    ) -> None:
         """Run a batch. If PostgreSQL refuses it, run its halves, so that a bad request fails alone."""
         if connection.closed:
             self._fail(batch, unavailable())
             return
+        began = time.perf_counter()
         try:
-            began = time.perf_counter()
             await self._set_durability(connection, any(request.synchronous for request in batch))
-            answers = await run(connection, batch)
-            self.meters[type(batch[0])].add(len(batch), time.perf_counter() - began)
-            if answers is not None:
-                self._untold.append(answers)
-                asyncio.get_running_loop().call_soon(self.tell)
+            after = await run(connection, batch)
         except psycopg.Error as error:
-            await self._recover(error, connection, run, batch)
+            await self._recover(error, connection, run, batch, tries)
         except Exception:
             logger.exception("%s: a batch of %d failed", self.name, len(batch))
             self.failures[MISTAKE] += 1
@@ -160,9 +159,20 @@ class Lane:
                 batch,
                 WillowError(Code.UNAVAILABLE, "broker", "The broker could not do this. Please try again."),
             )
+        else:
+            guarded(self.meters[type(batch[0])].add, len(batch), time.perf_counter() - began)
+            if after is not None:
+                self._follow(after)
+
+    def _follow(self, after: AfterCommit) -> None:
+        for step in after.at_once:
+            guarded(step)
+        if after.later:
+            self._untold.extend(after.later)
+            asyncio.get_running_loop().call_soon(self.tell)
 
     async def _recover(
-        self, error: psycopg.Error, connection: AsyncConnection[Any], run: RunBatch, batch: list[Request]
+        self, error: psycopg.Error, connection: StatementConnection, run: RunBatch, batch: list[Request], tries: int
     ) -> None:
         if is_lost(error, connection):
             logger.warning("%s: lost the database: %s", self.name, without_values(error))
@@ -175,7 +185,11 @@ class Lane:
             self._fail(batch, unavailable())
         elif is_worth_another_try(error):
             self.failures[RACE_LOST] += 1
-            await self._attempt(connection, run, batch)
+            if tries < MOST_TRIES:
+                await self._attempt(connection, run, batch, tries + 1)
+            else:
+                logger.error("%s: a batch of %d lost every race: %s", self.name, len(batch), without_values(error))
+                self._fail(batch, too_busy())
         elif len(batch) == 1:
             about = command_ids(batch[0])
             logger.error("%s: PostgreSQL refused a request: %s", self.name, without_values(error), extra=about)
@@ -198,8 +212,7 @@ class Lane:
         self._fail(refused, unavailable())
 
     def _fail(self, batch: list[Request], error: WillowError) -> None:
-        for request in batch:
-            request.fail(error)
+        for_each(lambda request: request.fail(error), batch)
 
 
 class Probe:
@@ -212,6 +225,28 @@ class Probe:
 
 async def _run_probes(connection: AsyncConnection[Any], probes: list[Probe]) -> None:
     await connection.execute("SELECT 1")
+
+
+class Rehearsal:
+    """Work of which nothing stays, to see whether it could be done: it is answered like any request of its lane."""
+
+    synchronous = True
+
+    def __init__(
+        self,
+        work: Callable[[StatementConnection], Awaitable[object]],
+        answer: Callable[[WillowError | None], None],
+    ) -> None:
+        self.work = work
+        self.answer = answer
+        self.fail = answer
+
+
+async def _run_rehearsals(connection: StatementConnection, rehearsals: list[Rehearsal]) -> AfterCommit:
+    for rehearsal in rehearsals:
+        async with connection.rehearsal():
+            await rehearsal.work(connection)
+    return AfterCommit(partial(for_each, lambda rehearsal: rehearsal.answer(None), rehearsals))
 
 
 class Job:
@@ -241,16 +276,16 @@ async def run_jobs(connection: AsyncConnection[Any], jobs: list[Job]) -> None:
         except WillowError as error:
             job.fail(error)
         else:
-            job.done(result)
+            guarded(job.done, result)
 
 
-def desk_lane(name: str) -> Lane:
+def job_lane(name: str) -> Lane:
     """A lane for jobs, one after the other."""
     return Lane(name, {Job: run_jobs}, batch_size=1)
 
 
-async def on_desk(desk: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> Any:
-    """Run a job on a desk and wait for what comes of it."""
+async def run_job(jobs: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> Any:
+    """Run a job on a lane for jobs, and wait for its result."""
     result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def done(value: Any) -> None:
@@ -261,5 +296,5 @@ async def on_desk(desk: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[A
         if not result.done():
             result.set_exception(error)
 
-    desk.submit(Job(work, done, failed))
+    jobs.submit(Job(work, done, failed))
     return await result

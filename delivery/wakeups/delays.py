@@ -1,6 +1,5 @@
 """Delayed messages of this node become ready on time. The reaper does it for nodes that are gone."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -10,30 +9,23 @@ from delivery.moves.waiting import come_due
 from delivery.protocol.errors import WillowError
 from delivery.storage.lanes import Job, Lane
 from delivery.storage.statements import statement
+from delivery.wakeups.queue_timers import QueueTimers
 
 MOST_AT_ONCE = 1000
 
 
 class Delays:
-    """One timer per queue, set to the earliest delay that this node knows of."""
+    """For each queue, the earliest end of a delay that this node knows of."""
 
-    def __init__(self, desk: Lane, became_ready: Callable[[int], None]) -> None:
-        self._desk = desk
+    def __init__(self, jobs: Lane, became_ready: Callable[[int], None]) -> None:
+        self._jobs = jobs
         self._became_ready = became_ready
-        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._timers = QueueTimers(self._come_due)
 
     def expect(self, queue_id: int, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        timer = self._timers.get(queue_id)
-        if timer is not None:
-            if timer.when() <= loop.time() + seconds:
-                return
-            timer.cancel()
-        self._timers[queue_id] = loop.call_later(seconds, self._come_due, queue_id)
+        self._timers.expect(queue_id, seconds)
 
     def _come_due(self, queue_id: int) -> None:
-        del self._timers[queue_id]
-
         async def work(connection: AsyncConnection[Any]) -> float | None:
             await come_due(connection, queue_ids=[queue_id], limit=MOST_AT_ONCE)
             row = await (await connection.execute(statement("next_due"), {"queue_id": queue_id})).fetchone()
@@ -44,7 +36,7 @@ class Delays:
             if next_seconds is not None:
                 self.expect(queue_id, max(0.0, next_seconds))
 
-        self._desk.submit(Job(work, done, _leave_it_to_the_reaper))
+        self._jobs.submit(Job(work, done, _leave_it_to_the_reaper))
 
 
 def _leave_it_to_the_reaper(error: WillowError) -> None:

@@ -1,6 +1,5 @@
 """Requests whose time is over end when it is, for frontends that wait; the reaper sees to what this node misses."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from delivery.protocol.errors import WillowError
 from delivery.storage.connection import fetch_rows
 from delivery.storage.lanes import Job, Lane
 from delivery.storage.statements import statement
+from delivery.wakeups.queue_timers import QueueTimers
 
 MOST_AT_ONCE = 1000
 SHORTEST_PAUSE_SECONDS = 0.02  # before another look, while somebody else holds an expired message locked
@@ -26,27 +26,19 @@ class Expiry:
 
 
 class Expiries:
-    """One timer for each queue, set to the earliest end of a request that this node knows of."""
+    """For each queue, the earliest end of a request that this node knows of."""
 
-    def __init__(self, desk: Lane, *, node_id: int, node_name: str, announce: Callable[[list[Buried]], None]) -> None:
-        self._desk = desk
+    def __init__(self, jobs: Lane, *, node_id: int, node_name: str, announce: Callable[[list[Buried]], None]) -> None:
+        self._jobs = jobs
         self._node_id = node_id
         self._node_name = node_name
         self._announce = announce
-        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._timers = QueueTimers(self._expire)
 
     def expect(self, queue_id: int, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        timer = self._timers.get(queue_id)
-        if timer is not None:
-            if timer.when() <= loop.time() + seconds:
-                return
-            timer.cancel()
-        self._timers[queue_id] = loop.call_later(seconds, self._expire, queue_id)
+        self._timers.expect(queue_id, seconds)
 
     def _expire(self, queue_id: int) -> None:
-        del self._timers[queue_id]
-
         async def work(connection: AsyncConnection[Any]) -> tuple[list[Buried], float | None]:
             async with connection.transaction():
                 parameters = {"queue_id": queue_id, "limit": MOST_AT_ONCE}
@@ -62,7 +54,7 @@ class Expiries:
             if next_seconds is not None:
                 self.expect(queue_id, max(SHORTEST_PAUSE_SECONDS, next_seconds))
 
-        self._desk.submit(Job(work, done, _leave_it_to_the_reaper))
+        self._jobs.submit(Job(work, done, _leave_it_to_the_reaper))
 
 
 def _leave_it_to_the_reaper(error: WillowError) -> None:

@@ -26,7 +26,7 @@ def tell_nodes(hint: Hint) -> None:
     if _here is not None:
         hints, loop = _here
         sender = hints.node_id
-        loop.call_soon_threadsafe(hints.heed, as_sent(OPERATOR, hint))
+        loop.call_soon_threadsafe(hints.receive, as_sent(OPERATOR, hint))
     if settings.WILLOW.redis_url:
         try:
             async_to_sync(send_hint)(get_channel_layer(), sender, hint)

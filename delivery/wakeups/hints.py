@@ -80,7 +80,7 @@ class Hints:
         self.node_id = node_id
         self._listener = listener
         self._layer = get_channel_layer() if settings.WILLOW.redis_url else None
-        self.sent = self.lost = self.heeded = 0
+        self.sent = self.lost = self.received = 0
         self._next = Hint()
         self._something = asyncio.Event()
         self._announced: dict[int, tuple[set[int], Callable[[], None], asyncio.TimerHandle]] = {}
@@ -138,15 +138,15 @@ class Hints:
                 channel = await self._layer.new_channel()
                 await self._layer.group_add(GROUP, channel)
                 while True:
-                    self.heed(await self._layer.receive(channel))
+                    self.receive(await self._layer.receive(channel))
             except Exception as error:  # as above
                 logger.warning("No hints from the other nodes for now: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
 
-    def heed(self, hint: dict[str, Any]) -> None:
+    def receive(self, hint: dict[str, Any]) -> None:
         if hint["node"] == self.node_id or self._listener is None:
             return
-        self.heeded += 1
+        self.received += 1
         for queue_id in hint["known"]:
             self._node_knows(queue_id, hint["node"])
         if hint["defined"]:

@@ -12,13 +12,13 @@ from pipeline.facts import phrases
 from pipeline.facts.conforming import conforming
 from pipeline.facts.history import judged, last_complete_hour
 from pipeline.facts.measures import client_measures, queue_measures
+from pipeline.facts.queue_names import DEAD_SUFFIX
 from pipeline.schemas import HEALTH_FINDINGS
 
 # Scores from which a finding is one.
 NOTE, WARNING, CRITICAL = 4, 6, 10
 
 UNCONSUMED_HOURS = 24
-DEAD_LETTERS = ".dead"
 
 
 def health_findings(queue_hours: DataFrame, client_hours: DataFrame, queues: DataFrame, now: datetime) -> DataFrame:
@@ -63,7 +63,7 @@ def _unconsumed(queues: DataFrame, queue_hours: DataFrame, now: datetime) -> Dat
         ~F.col("paused")
         & (F.col("readers") == 0)
         & (F.col("defined_at") < F.lit(now - timedelta(hours=1)))
-        & ~F.endswith("queue_name", F.lit(DEAD_LETTERS))
+        & ~F.endswith("queue_name", F.lit(DEAD_SUFFIX))
     )
     return (
         waiting.join(consumed, "queue_id", "left_anti")

@@ -7,11 +7,8 @@ from pipeline.facts.buckets import in_buckets
 from pipeline.facts.conforming import conforming
 from pipeline.facts.counting import count_where, is_outcome
 from pipeline.facts.percentiles import facts_by
+from pipeline.facts.queue_names import DEAD_SUFFIX, SERVICE_PREFIX
 from pipeline.schemas import SERVICE_FACTS
-
-# As in delivery/moves/service_names.py, which is Django's and stays behind; a test compares the two.
-QUEUE_PREFIX = "service:"
-DEAD_LETTERS = ".dead"
 
 KEYS = ["grain", "bucket", "service"]
 
@@ -20,9 +17,9 @@ def service_facts(good_rows: DataFrame) -> DataFrame:
     """The latency is from the request to its answer, over all attempts."""
     requests = (
         good_rows.where("ends_life")
-        .where(F.startswith("queue_name", F.lit(QUEUE_PREFIX)) & ~F.endswith("queue_name", F.lit(DEAD_LETTERS)))
+        .where(F.startswith("queue_name", F.lit(SERVICE_PREFIX)) & ~F.endswith("queue_name", F.lit(DEAD_SUFFIX)))
         .select(
-            F.substring("queue_name", F.lit(len(QUEUE_PREFIX) + 1), F.length("queue_name")).alias("service"),
+            F.substring("queue_name", F.lit(len(SERVICE_PREFIX) + 1), F.length("queue_name")).alias("service"),
             F.when(is_outcome("finished"), F.col("age")).alias("latency"),
             "outcome",
             "ended_at",

@@ -56,8 +56,8 @@ class WebSocket(asyncio.Protocol):
         self._transport.write(frame(TEXT, text))
 
     async def close(self) -> None:
-        """Say goodbye and wait for the other side, but not for long."""
-        self._say_goodbye(NORMAL_CLOSURE)
+        """Send a close frame and wait for the other side, but not for long."""
+        self._send_close(NORMAL_CLOSURE)
         await asyncio.wait([self.closed], timeout=CLOSE_SECONDS)
         self.abort()
 
@@ -83,7 +83,7 @@ class WebSocket(asyncio.Protocol):
         try:
             frames = self._reader.feed(data)
         except FramingError:
-            self._say_goodbye(PROTOCOL_ERROR)
+            self._send_close(PROTOCOL_ERROR)
             self._transport.close()
             return
         for first, payload in frames:
@@ -144,10 +144,10 @@ class WebSocket(asyncio.Protocol):
             self._transport.write(frame(PONG, payload))
         elif kind == CLOSE:
             self._close_code = struct.unpack_from("!H", payload)[0] if len(payload) >= 2 else None
-            self._say_goodbye(NORMAL_CLOSURE)
+            self._send_close(NORMAL_CLOSURE)
             self._transport.close()
 
-    def _say_goodbye(self, code: int) -> None:
+    def _send_close(self, code: int) -> None:
         if self._is_open:
             self._is_open = False
             self._transport.write(frame(CLOSE, struct.pack("!H", code)))

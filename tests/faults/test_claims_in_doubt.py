@@ -15,7 +15,7 @@ CUT = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
     " WHERE datname = current_database() AND application_name = %s"
 )
-READERS, POSTERS = "willow turns", "willow posts"
+READERS, POSTERS = "willow claims", "willow posts"
 CLAIM_FOR = (
     "UPDATE delivery_message SET state = 2, attempts = 1, assigned_at = now(), work_timeout = 3600,"
     " lease_until = now() + interval '1 hour', holder = (SELECT id FROM clients_session WHERE token = %s)"

@@ -13,12 +13,16 @@ import pytest
 
 from tests.support.cluster import PATIENCE, Cluster, Node, running_cluster
 from tests.support.fixtures import Connect, StartCluster
-from tests.support.scrapes import fetch
+from tests.support.scrapes import fetch, scrape
 from tests.support.storage import Storage
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent, wait_until
 
-ALL_WELL = {"node": "ok", "database": "ok", "migrations": "ok", "reaper": "ok"}
+ALL_WELL = dict.fromkeys(("node", "database", "migrations", "reaper", "heartbeat", "messages"), "ok")
+TRACES = """
+    SELECT (SELECT count(*) FROM queues_queue), (SELECT count(*) FROM delivery_message),
+           (SELECT count(*) FROM delivery_journal), (SELECT count(*) FROM delivery_freesequences)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +56,36 @@ def test_a_node_with_all_that_it_needs_is_ready(cluster: Cluster) -> None:
     status, text, headers = fetch(cluster.node, "/healthz")
     assert (status, json.loads(text)) == (200, {"status": "ok"})
     assert headers["content-type"] == "application/json"
+
+
+def test_it_leaves_nothing_behind(cluster: Cluster) -> None:
+    becomes(cluster.node, 200)
+    before, rehearsed = cluster.query(TRACES), rehearsals(cluster.node)
+    assert wait_until(lambda: readiness(cluster.node)[0] == 200 and rehearsals(cluster.node) > rehearsed, PATIENCE)
+    assert cluster.query(TRACES) == before
+
+
+def rehearsals(node: Node) -> float:
+    return scrape(node).value("willow_batch_size_count", lane="claims", kind="rehearsal")
+
+
+def test_a_node_that_can_claim_nothing_is_not_ready(cluster: Cluster) -> None:
+    """Its connections stand, and PostgreSQL answers all else."""
+    becomes(cluster.node, 200)
+    cluster.query("ALTER TABLE delivery_message RENAME COLUMN lease_until TO lost")
+    try:
+        becomes(cluster.node, 503, messages="cannot be posted, claimed and finished; the log of this node says why")
+    finally:
+        cluster.query("ALTER TABLE delivery_message RENAME COLUMN lost TO lease_until")
+    becomes(cluster.node, 200)
+
+
+def test_a_heartbeat_that_is_not_written(cluster: Cluster) -> None:
+    becomes(cluster.node, 200)
+    with psycopg.connect(cluster.database_url) as blocking:
+        blocking.execute("LOCK TABLE clients_node IN EXCLUSIVE MODE")
+        assert wait_until(lambda: readiness(cluster.node)[1]["heartbeat"].startswith("not written for "), PATIENCE)
+    becomes(cluster.node, 200)
 
 
 def test_probes_come_under_any_host_name(cluster: Cluster) -> None:

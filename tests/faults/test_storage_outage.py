@@ -17,7 +17,7 @@ def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield cluster
 
 
-CONNECTIONS = ["willow desk", "willow posts", "willow reaper", "willow streams", "willow turns"]
+CONNECTIONS = ["willow claims", "willow jobs", "willow posts", "willow reaper", "willow streams"]
 
 
 @pytest.fixture

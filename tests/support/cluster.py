@@ -185,10 +185,16 @@ class Cluster:
 
 @contextmanager
 def running_cluster(
-    databases: Databases, folder: Path, *, nodes: int = 1, reaper: bool = False, **settings: str
+    databases: Databases,
+    folder: Path,
+    *,
+    nodes: int = 1,
+    reaper: bool = False,
+    database_options: str = "",
+    **settings: str,
 ) -> Iterator[Cluster]:
-    """`settings` are further variables of the environment."""
-    database_url = databases.make()
+    """`settings` are further variables of the environment, `database_options` the query of the database's URL."""
+    database_url = databases.make() + database_options
     cluster = Cluster(database_url, folder, settings)
     try:
         if reaper:

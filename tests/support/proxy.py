@@ -6,7 +6,7 @@ import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-NO_LINGER = struct.pack("ii", 1, 0)  # closing sends a reset instead of a goodbye
+NO_LINGER = struct.pack("ii", 1, 0)  # closing sends a reset instead of an orderly end
 CHUNK = 65536  # bytes
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 OLDEST_POSTGRES = 150_000  # as server_version_num has it
 LARGEST_CLOCK_DIFFERENCE = 2.0  # seconds
 CONSOLE_CONNECTIONS = 10  # of each process: as many requests of the console and of REST at the same time
-BROKER_CONNECTIONS = 4  # of each process: posts, turns, streams and the desk
+BROKER_CONNECTIONS = 4  # of each process: posts, claims, streams and jobs
 CONNECT_SECONDS = 5
 REDIS_PORT = 6379
 

@@ -15,8 +15,9 @@ from msgspec.structs import force_setattr
 from delivery.protocol.bincode.extras import extras_reader, refuse_misplaced
 from delivery.protocol.bincode.reading import FieldReader, UnreadableField, compile_field_reader
 from delivery.protocol.bincode.writing import Writer, compile_frame_writer, compile_writer_with_extras
+from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError, unreadable_frame
-from delivery.protocol.frames import BODY_FIELDS, COMMAND_VARIANTS, FRAME_VARIANTS, Command, Frame, WithExtras
+from delivery.protocol.frames import Frame
 from delivery.protocol.limits import (
     MOST_COMMANDS_PER_FRAME,
     FrameEnds,
@@ -26,6 +27,7 @@ from delivery.protocol.limits import (
     within_limits,
 )
 from delivery.protocol.refusals import refusal_of
+from delivery.protocol.variants import BODY_FIELDS, COMMAND_VARIANTS, FRAME_VARIANTS, WithExtras
 
 _VARIANT_BYTES = 4
 _LENGTH_BYTES = 8

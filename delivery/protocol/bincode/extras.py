@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from delivery.protocol.bincode.reading import TooManyItems, unreadable_field
 from delivery.protocol.bincode.types import Number, extra_names
+from delivery.protocol.commands import Create
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.fields import MOST_HEADERS
-from delivery.protocol.frames import Create, QueueInfo
+from delivery.protocol.frames import QueueInfo
 
 # The field of a command or frame that each extra holds, and how it is written: None for one whose presence says it
 # all, `str` for a text, `dict` for one name and its text, of which there may be several.

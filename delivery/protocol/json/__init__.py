@@ -11,12 +11,14 @@ from typing import Any, Union
 import msgspec
 from msgspec.structs import force_setattr
 
+from delivery.protocol.commands import Command
 from delivery.protocol.errors import FrameError, unreadable_frame
-from delivery.protocol.frames import BODY_FIELDS, COMMANDS, Command, Frame
+from delivery.protocol.frames import Frame
 from delivery.protocol.json.recovery import UNREADABLE, decode_one_by_one
 from delivery.protocol.json.too_large import too_large
 from delivery.protocol.limits import FrameEnds, Limits, in_messages, within_limits
 from delivery.protocol.readable_sizes import array_bytes
+from delivery.protocol.variants import BODY_FIELDS, COMMANDS
 
 # A decoder makes objects of a frame before it looks at their number: of one that is larger, by its parts.
 LARGE_BYTES = 1024 * 1024

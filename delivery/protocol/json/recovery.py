@@ -12,12 +12,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
+from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError, missing_field, refused_value, shown, unreadable_frame
 from delivery.protocol.fields import U64_MAX
-from delivery.protocol.frames import BODY_FIELDS, COMMANDS, Command
 from delivery.protocol.json.parts import MOST_TOKENS, WHITESPACE, split_member, split_outermost
 from delivery.protocol.limits import MOST_COMMANDS_PER_FRAME, too_many_commands
 from delivery.protocol.refusals import expected_in_words, refusal_of
+from delivery.protocol.variants import BODY_FIELDS, COMMANDS
 
 # What msgspec raises for a text that it cannot decode; its ValidationError is a DecodeError.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

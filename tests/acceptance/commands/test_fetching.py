@@ -76,7 +76,7 @@ async def test_an_assignment_with_sync_is_on_disk_before_it_is_told(
     await client.post(queue, "m")
     with broker.flushes_held_up():
         told = asyncio.create_task(client.fetch(queue, sync="sync"))
-        while "willow turns" not in await asyncio.to_thread(broker.held_up):
+        while "willow claims" not in await asyncio.to_thread(broker.held_up):
             assert not told.done()
     await client.finish(await told)
 

@@ -275,3 +275,12 @@ async def test_a_paused_queue_accepts_and_hands_out_nothing(
 
 def _set_paused(broker: Cluster, queue: str, paused: bool) -> None:
     broker.query("UPDATE queues_queue SET paused = %s, changed_at = now() WHERE name = %s", paused, queue)
+
+
+async def test_delays_of_next_to_nothing_are_stored_and_come_due(client: Client, other: Client, queue: str) -> None:
+    """The event loop has no timer for less than half a millisecond."""
+    for delay in (0.0001, 0.0004, 0.00001):
+        await client.post_all(queue, ["a", "b"], delay=delay)
+        await other.post(queue, "c", delay=delay)
+    for _ in range(9):
+        await client.fetch(queue, block_timeout=PATIENCE)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from delivery.engine.queues import Directory
-from delivery.storage.lanes import Lane, desk_lane, on_desk
+from delivery.storage.lanes import Lane, job_lane, run_job
 from queues.definitions import QueueRecord
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,27 +21,27 @@ DEFINE = """
 
 
 @pytest.fixture
-async def desk() -> AsyncIterator[Lane]:
-    desk = desk_lane("desk of a test")
-    running = asyncio.create_task(desk.run())
-    await desk.connected.wait()
-    yield desk
+async def jobs() -> AsyncIterator[Lane]:
+    jobs = job_lane("jobs of a test")
+    running = asyncio.create_task(jobs.run())
+    await jobs.connected.wait()
+    yield jobs
     running.cancel()
 
 
 async def test_a_node_that_was_silent_learns_all_that_was_defined_meanwhile(
-    desk: Lane, monkeypatch: pytest.MonkeyPatch
+    jobs: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory = Directory(desk, announce=lambda queue, nodes, done: done(), changed=lambda queue_id: None)
+    directory = Directory(jobs, announce=lambda queue, nodes, done: done(), changed=lambda queue_id: None)
     resolved: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     directory.resolve("orders", (), "strict", resolved.set_result, resolved.set_exception)
     assert await resolved == []
     joined: list[QueueRecord] = []
     directory.watch("orders", (), "strict", joined.append)
-    await on_desk(desk, directory.refresh)
+    await run_job(jobs, directory.refresh)
 
     an_hour_later = time.monotonic() + 3600
     monkeypatch.setattr("delivery.engine.queues.time", SimpleNamespace(monotonic=lambda: an_hour_later))
-    await on_desk(desk, lambda connection: connection.execute(DEFINE))
-    await on_desk(desk, directory.refresh)
+    await run_job(jobs, lambda connection: connection.execute(DEFINE))
+    await run_job(jobs, directory.refresh)
     assert [queue.tags for queue in joined] == [("eu",)]

@@ -8,9 +8,9 @@ from psycopg.rows import dict_row
 
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
-from delivery.protocol.frames import Post
+from delivery.protocol.commands import Post
 from delivery.storage.connection import connect
-from delivery.storage.prepared import StatementConnection
+from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
 from queues.definitions import QueueRecord, default_settings, definition_parameters, record_of
 from queues.definitions import statement as queue_statement

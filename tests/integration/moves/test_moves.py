@@ -30,9 +30,9 @@ from delivery.moves.removal import drop, drop_oldest, retain_streams
 from delivery.moves.states import MOVES, Move, Outcome, State
 from delivery.moves.transfer import lock_unclaimed, transfer
 from delivery.moves.waiting import come_due, reprioritise, retry_now
-from delivery.protocol.frames import Post
+from delivery.protocol.commands import Post
 from delivery.storage.connection import connect, fetch_rows
-from delivery.storage.prepared import StatementConnection
+from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
 from delivery.wakeups.expiries import Expiry
 from queues.definitions import QueueRecord, default_settings, definition_parameters, record_of

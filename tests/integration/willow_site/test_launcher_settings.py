@@ -22,6 +22,12 @@ WRONG = [
         "DATABASE_URL is set to a value that is not shown, "
         "but it must be a URL such as postgresql://user:password@host:5432/willow.",
     ),
+    (
+        "DATABASE_URL",
+        "postgresql://host/name?aplication_name=orders",
+        'DATABASE_URL has the option "aplication_name", but PostgreSQL\'s client library has none of this name; '
+        "the closest one is application_name.",
+    ),
 ]
 
 

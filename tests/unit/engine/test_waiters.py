@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from delivery.engine.backlog import Stock
+from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
 from delivery.engine.waiters import Attempt, Waiters
 from delivery.protocol.errors import WillowError
@@ -45,7 +45,7 @@ def attempts() -> list[Attempt]:
 
 @pytest.fixture
 def waiters(attempts: list[Attempt]) -> Waiters:
-    return Waiters(attempts.append, Stock(), in_doubt=lambda session_id: None)
+    return Waiters(attempts.append, Backlog(), in_doubt=lambda session_id: None)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from delivery.protocol import bincode
 from delivery.protocol import json as json_codec
+from delivery.protocol.commands import Command
 from delivery.protocol.errors import FrameError
-from delivery.protocol.frames import Command
 from tests.unit.protocol.samples import LIMITS
 from tests.unit.protocol.test_bincode_vectors import COMMAND_VECTORS
 

@@ -4,52 +4,54 @@ import pytest
 from msgspec import structs
 
 from delivery.protocol import bincode
-from delivery.protocol.errors import Code
-from delivery.protocol.frames import (
-    COMMAND_VARIANTS,
-    FRAME_VARIANTS,
+from delivery.protocol.commands import (
     Cancel,
-    ChangeBroker,
-    CheckConfig,
     ClaimId,
-    ClientPong,
-    Config,
     Create,
-    DisconnectError,
-    Error,
     Fail,
     Fetch,
     Finish,
-    ForceNegotiate,
-    Hello,
     Keepalive,
-    Message,
-    NeedBroker,
-    NoMessage,
-    Notice,
-    Ping,
-    Pong,
     Pop,
     Post,
+    Register,
+    Release,
+    Subscribe,
+    Unsubscribe,
+)
+from delivery.protocol.errors import Code
+from delivery.protocol.frames import (
+    ChangeBroker,
+    Config,
+    DisconnectError,
+    Error,
+    ForceNegotiate,
+    Hello,
+    Message,
+    NoMessage,
+    Notice,
+    Pong,
     QueueIdentity,
     QueueInfo,
-    Ready,
     ReadyOk,
-    Register,
     Registered,
-    Release,
     ServerPing,
-    Subscribe,
     Subscribed,
     SubscriptionRecord,
-    Unsubscribe,
-    WithExtras,
-    WorkError,
-    WorkReply,
     WorkReplyOut,
-    WorkRequest,
     WorkRequestOut,
 )
+from delivery.protocol.service_commands import (
+    CheckConfig,
+    ClientPong,
+    NeedBroker,
+    Ping,
+    Ready,
+    WorkError,
+    WorkReply,
+    WorkRequest,
+)
+from delivery.protocol.variants import COMMAND_VARIANTS, FRAME_VARIANTS, WithExtras
 from tests.unit.protocol.samples import LIMITS
 
 ENCODER = bincode.Encoder(LIMITS)

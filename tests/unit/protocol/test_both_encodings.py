@@ -9,7 +9,8 @@ from msgspec.structs import asdict, fields, replace
 from delivery.protocol import bincode
 from delivery.protocol import json as json_codec
 from delivery.protocol.errors import Code
-from delivery.protocol.frames import FRAMES, QueueIdentity, SubscriptionRecord
+from delivery.protocol.frames import QueueIdentity, SubscriptionRecord
+from delivery.protocol.variants import FRAMES
 from tests.unit.protocol.documented_layouts import LAYOUTS, decode_frame, encode_command
 from tests.unit.protocol.samples import LIMITS
 

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from delivery.protocol.commands import ClaimId, Fetch, Keepalive, Pop, Post, Release, Subscribe
 from delivery.protocol.errors import FrameError
-from delivery.protocol.frames import ClaimId, Fetch, Keepalive, Pop, Post, Ready, Release, Subscribe
 from delivery.protocol.json import decode
 from delivery.protocol.limits import Limits
+from delivery.protocol.service_commands import Ready
 from tests.unit.protocol.samples import LIMITS
 
 POST = {"type": "post", "queue": "q", "message": "m"}

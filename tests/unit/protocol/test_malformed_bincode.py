@@ -7,8 +7,8 @@ import pytest
 
 from delivery.protocol import bincode
 from delivery.protocol.bincode import decode
+from delivery.protocol.commands import Unsubscribe
 from delivery.protocol.errors import Code, FrameError
-from delivery.protocol.frames import Unsubscribe
 from delivery.protocol.limits import KEPT_BYTES, MOST_COMMANDS_PER_FRAME, FrameEnds, Limits
 from tests.unit.protocol.documented_layouts import command_field_ends, encode_command
 from tests.unit.protocol.samples import LIMITS

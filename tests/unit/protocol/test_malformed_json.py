@@ -6,8 +6,8 @@ import tracemalloc
 
 import pytest
 
+from delivery.protocol.commands import Pop, Post, Unsubscribe
 from delivery.protocol.errors import Code, FrameError
-from delivery.protocol.frames import Pop, Post, Unsubscribe
 from delivery.protocol.json import decode
 from delivery.protocol.json import recovery as json_recovery
 from delivery.protocol.json.parts import MOST_TOKENS

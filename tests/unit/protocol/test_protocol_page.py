@@ -11,7 +11,8 @@ from delivery.protocol import close_codes
 from delivery.protocol import json as json_codec
 from delivery.protocol.bincode.extras import EXTRAS, QUEUE_EXTRAS
 from delivery.protocol.bincode.types import layout
-from delivery.protocol.frames import COMMAND_VARIANTS, COMMANDS, FRAME_VARIANTS, FRAMES, Command, WithExtras
+from delivery.protocol.commands import Command
+from delivery.protocol.variants import COMMAND_VARIANTS, COMMANDS, FRAME_VARIANTS, FRAMES, WithExtras
 from tests.unit.protocol.documented_layouts import LAYOUTS, PAGE
 from tests.unit.protocol.samples import LIMITS
 

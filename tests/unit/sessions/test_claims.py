@@ -22,12 +22,12 @@ class Holder:
         self.closed = False
         self.sent: list[Any] = []
         self.given_back: list[FailRequest] = []
-        self.goodbyes: list[int] = []
-        self.on_desk: list[Any] = []
+        self.ended_later: list[int] = []
+        self.jobs: list[Any] = []
         self.node = SimpleNamespace(
             engine=SimpleNamespace(end=self.given_back.append),
-            sessions=SimpleNamespace(owe_goodbye=self.goodbyes.append),
-            on_desk_soon=self.on_desk.append,
+            sessions=SimpleNamespace(end_later=self.ended_later.append),
+            run_job_soon=self.jobs.append,
         )
 
     def send_message(self, label: int | None, row: Any, *, finished: bool, left: int | None) -> None:
@@ -109,14 +109,14 @@ def test_only_what_never_reached_the_client_is_given_back_as_unsent(claims: Clai
     assert [request.index for request in holder.given_back] == [11]
 
 
-def test_a_goodbye_is_owed_if_the_database_could_not_be_told(claims: Claims, holder: Holder) -> None:
+def test_a_session_is_ended_later_if_the_database_could_not_be_told(claims: Claims, holder: Holder) -> None:
     claims.hand_over(7, [row(1, 10)])
     claims.give_back_all()
     [request] = holder.given_back
     request.answer(WillowError(Code.NO_OBJECT, "1/1", "The message 1/1 is not claimed."))
-    assert holder.goodbyes == []
+    assert holder.ended_later == []
     request.answer(WillowError(Code.UNAVAILABLE, "storage", "The storage cannot be reached."))
-    assert holder.goodbyes == [5]
+    assert holder.ended_later == [5]
 
 
 async def test_an_overdue_claim_that_the_reaper_ended_frees_its_place(claims: Claims, holder: Holder) -> None:
@@ -125,7 +125,7 @@ async def test_an_overdue_claim_that_the_reaper_ended_frees_its_place(claims: Cl
     claims.hand_over(7, [row(2, 11, work_timeout=0.0)], lambda: freed.append(11))
     claims.hand_over(7, [row(3, 12)], lambda: freed.append(12))
     claims.look_after_overdue()
-    [check] = holder.on_desk
+    [check] = holder.jobs
     await check(HeldInDatabase((1, 2, 11, 0.0)))
     assert freed == [10]
 
@@ -133,7 +133,7 @@ async def test_an_overdue_claim_that_the_reaper_ended_frees_its_place(claims: Cl
 def test_claims_in_their_time_are_not_looked_up(claims: Claims, holder: Holder) -> None:
     claims.hand_over(7, [row(1, 10)])
     claims.look_after_overdue()
-    assert holder.on_desk == []
+    assert holder.jobs == []
 
 
 async def test_what_an_operator_ended_is_forgotten_before_its_time(claims: Claims) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from delivery.protocol.frames import Finish, Post
+from delivery.protocol.commands import Finish, Post
 from delivery.sessions.ordering import HeldBack
 from delivery.sessions.under_way import UnderWay
 

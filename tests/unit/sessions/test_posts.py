@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from delivery.protocol.frames import Post
+from delivery.protocol.commands import Post
 from delivery.sessions.posts import Posts
 from delivery.sessions.under_way import UnderWay
 

@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from willow_site.event_loop import use_uvloop
 from willow_site.listening import PortTakenError, bound_socket
+from willow_site.server import event_loop
 
 
 class Command(BaseCommand):
@@ -18,10 +18,12 @@ class Command(BaseCommand):
             listening = bound_socket(configuration.bind, configuration.port, shared=configuration.processes > 1)
         except PortTakenError as error:
             raise CommandError(str(error)) from None
-        use_uvloop()
+        loop = event_loop.choose(plain=configuration.plain_daphne)
         # Only now: these import Twisted's reactor and the models.
         from delivery.node import life
         from willow_site.asgi import application
-        from willow_site.broker_server import BrokerServer
+        from willow_site.server.broker_server import BrokerServer
+        from willow_site.server.plain_server import PlainServer
 
-        BrokerServer(application, listening, configuration).serve(start=life.start, drain=life.drain)
+        server = PlainServer if configuration.plain_daphne else BrokerServer
+        server(application, listening, configuration, loop).serve(start=life.start, drain=life.drain)

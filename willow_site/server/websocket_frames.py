@@ -19,7 +19,7 @@ SMALLEST_HEADER = 2 + MASK_BYTES
 def whole_text(data: bytes, begin: int) -> tuple[str, int] | None:
     """The text of the frame that begins there, and where the next frame begins.
 
-    None if it is no masked final text frame, if it is not all there, if it has 64 KiB or more, or is no UTF-8.
+    None if it is not a masked final text frame, is incomplete, has 64 KiB or more, or is not UTF-8.
     """
     available = len(data)
     if available - begin < SMALLEST_HEADER or data[begin] != FINAL_TEXT or not data[begin + 1] & MASKED:

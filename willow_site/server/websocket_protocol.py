@@ -12,7 +12,7 @@ from django.conf import settings
 from twisted.python.failure import Failure
 
 from delivery.protocol.limits import FrameEnds
-from willow_site.websocket_frames import message_frame, whole_text
+from willow_site.server.websocket_frames import message_frame, whole_text
 
 NORMAL_CLOSURE = 1000
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one
@@ -134,7 +134,7 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         payload = b"".join(self.message_data)
         if self.message_is_binary:
             return {"type": "websocket.receive", "bytes": payload}
-        # What is no UTF-8 stays recognisable: the command that holds it is refused, and not the connection closed.
+        # Text that is not UTF-8 stays recognisable: its command is refused, and the connection stays open.
         return {"type": "websocket.receive", "text": payload.decode(errors="surrogateescape")}
 
     def _is_too_large(self) -> bool:

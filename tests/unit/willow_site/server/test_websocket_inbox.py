@@ -2,7 +2,7 @@
 
 import pytest
 
-from willow_site.websocket_inbox import FULL_BYTES, FULL_FRAMES, ROOMY_BYTES, ROOMY_FRAMES, Inbox
+from willow_site.server.websocket_inbox import FULL_BYTES, FULL_FRAMES, ROOMY_BYTES, ROOMY_FRAMES, Inbox
 
 
 class Reading:

@@ -7,19 +7,21 @@ else about them, so this connection keeps what it has prepared and leaves its so
 
 import asyncio
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+import select
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from psycopg import AsyncConnection, errors, generators
+from psycopg import errors, generators
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
 from delivery.storage.columns import Column
+from delivery.storage.statement_connection import Row, StatementConnection, check_columns
 
 Result = TypeVar("Result")
-Row = TypeVar("Row", bound=NamedTuple)
 Steps = Generator[Any, Any, Result]  # psycopg's way to say what the socket is waited for
 
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
@@ -36,26 +38,60 @@ class Prepared:
         self.row_type: type[NamedTuple] | None = None  # once a result was seen to have its columns
 
 
-class StatementConnection(AsyncConnection[Any]):
-    """Its `rows` must not be called while another statement is under way: each lane has a connection of its own."""
+class ShortWayConnection(StatementConnection):
+    """Beside `rows`, which goes the short way, everything that psycopg does."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._known: dict[str, Prepared] = {}
+        self._names_given = 0  # a name is never used again: the server may still know it
         self._transformer = Transformer(self)
         self._readable: asyncio.Future[None] | None = None
         self._watched: int | None = None  # the socket, while the loop keeps it
-        self.stirred: Callable[[], None] | None = None  # told when something comes that nobody asked for
 
     async def rows(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
         """The rows of a statement, whose columns are the fields of `row_type`."""
+        try:
+            return await self._run(query, values, row_type)
+        except errors.InvalidSqlStatementName:
+            self.forget_prepared()
+            if self.pgconn.transaction_status != TransactionStatus.IDLE:
+                raise  # the transaction is lost with it; whoever began it can begin it again
+            return await self._run(query, values, row_type)
+
+    def forget_prepared(self) -> None:
+        """The server has lost prepared statements: ours and psycopg's are prepared again when they are needed."""
+        self._known.clear()
+        self._prepared.clear()
+
+    def _deallocate(self, name: bytes | None) -> Steps[None]:
+        """psycopg drops whatever is prepared after a rollback, ours too."""
+        if name is None:
+            self._known.clear()
+        return super()._deallocate(name)
+
+    @asynccontextmanager
+    async def rehearsal(self) -> AsyncIterator[None]:
+        """A transaction of which nothing stays. What is prepared stays, unlike after a rollback by psycopg."""
+        await self._command(b"BEGIN")
+        try:
+            yield
+        finally:
+            if not self.closed:
+                await self._command(b"ROLLBACK")
+
+    async def _command(self, command: bytes) -> None:
+        self.pgconn.send_query(command)
+        await self._result(ExecStatus.COMMAND_OK)
+
+    async def _run(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
         prepared = self._known.get(query) or await self._prepare(query)
         given = [values[name] for name in prepared.parameters]
         formats = [Format.BINARY if isinstance(value, Column | bytes) else Format.TEXT for value in given]
         self.pgconn.send_query_prepared(prepared.name, list(map(self._dumped, given)), formats, Format.BINARY)
         result = await self._result(ExecStatus.TUPLES_OK)
         if prepared.row_type is not row_type:
-            _check_columns(result, row_type)
+            check_columns(_names(result), row_type)
             prepared.row_type = row_type
         self._transformer.set_pgresult(result, set_loaders=True, format=Format.BINARY)
         return self._transformer.load_rows(0, result.ntuples, row_type._make)
@@ -70,7 +106,8 @@ class StatementConnection(AsyncConnection[Any]):
     async def _prepare(self, query: str) -> Prepared:
         names = list(dict.fromkeys(_PARAMETER.findall(query)))
         numbered = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", query).replace("%%", "%")
-        prepared = Prepared(f"willow_{len(self._known)}".encode(), names)
+        prepared = Prepared(f"willow_{self._names_given}".encode(), names)
+        self._names_given += 1
         self.pgconn.send_prepare(prepared.name, numbered.encode())
         await self._result(ExecStatus.COMMAND_OK)
         self._known[query] = prepared
@@ -101,6 +138,9 @@ class StatementConnection(AsyncConnection[Any]):
             return result
         except asyncio.CancelledError:
             await self._call_off(gen)
+            raise
+        except errors.InvalidSqlStatementName:  # of one of psycopg's own
+            self.forget_prepared()
             raise
         finally:
             if self.pgconn.status == ConnStatus.BAD:  # libpq has closed the socket, and its number may be used again
@@ -136,12 +176,21 @@ class StatementConnection(AsyncConnection[Any]):
             self._readable = None
 
     def _became_readable(self) -> None:
-        if self._readable is None:  # nobody asked: the server said goodbye, or has a notice for us
-            self._unwatch()
-            if self.stirred is not None:
-                self.stirred()
+        if self._readable is None:
+            if self._has_something_to_read():  # unasked: the server closes the connection, or sends a notice
+                self._unwatch()
+                if self.stirred is not None:
+                    self.stirred()
         elif not self._readable.done():
             self._readable.set_result(None)
+
+    def _has_something_to_read(self) -> bool:
+        """asyncio's own loop may report once more what was read since."""
+        if self._watched is None:
+            return False
+        look = select.poll()
+        look.register(self._watched, select.POLLIN)
+        return bool(look.poll(0))
 
     def _look_anyway(self) -> None:
         self._unwatch()
@@ -167,7 +216,5 @@ def _continued(gen: Steps[Result], wanted: Any) -> Steps[Result]:
         return result
 
 
-def _check_columns(result: PGresult, row_type: type[NamedTuple]) -> None:
-    names = tuple((result.fname(position) or b"").decode() for position in range(result.nfields))
-    if names != row_type._fields:
-        raise TypeError(f"{row_type.__name__} has the fields {row_type._fields}, and the statement returns {names}.")
+def _names(result: PGresult) -> tuple[str, ...]:
+    return tuple((result.fname(position) or b"").decode() for position in range(result.nfields))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 from websockets.streams import StreamReader
 
-from willow_site.websocket_frames import message_frame, whole_text
+from willow_site.server.websocket_frames import message_frame, whole_text
 
 LENGTHS = [0, 1, 125, 126, 127, 65_535]  # where the header changes its shape
 
@@ -69,7 +69,7 @@ def test_a_text_that_is_not_all_there_takes_the_long_way(length: int) -> None:
         "a continuation",
         "close",
         "ping",
-        "no UTF-8",
+        "not UTF-8",
         "not masked",
         "reserved bit",
         "a short length in a long form",

@@ -1,0 +1,34 @@
+"""A connection for statements that run over and over, by psycopg's documented means."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple, TypeVar
+
+from psycopg import AsyncConnection
+from psycopg.rows import tuple_row
+
+Row = TypeVar("Row", bound=NamedTuple)
+
+
+class StatementConnection(AsyncConnection[Any]):
+    """What the lanes need of a connection. No two statements may be under way on it: each lane has its own."""
+
+    stirred: Callable[[], None] | None = None  # to be told when something comes that nobody asked for, if it can be
+
+    async def rows(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
+        """The rows of a statement, whose columns are the fields of `row_type`."""
+        async with self.cursor(row_factory=tuple_row, binary=True) as cursor:
+            await cursor.execute(query, values)
+            check_columns(tuple(column.name for column in cursor.description or ()), row_type)
+            return [row_type._make(row) for row in await cursor.fetchall()]
+
+    @asynccontextmanager
+    async def rehearsal(self) -> AsyncIterator[None]:
+        """A transaction of which nothing stays."""
+        async with self.transaction(force_rollback=True):
+            yield
+
+
+def check_columns(names: tuple[str, ...], row_type: type[NamedTuple]) -> None:
+    if names != row_type._fields:
+        raise TypeError(f"{row_type.__name__} has the fields {row_type._fields}, and the statement returns {names}.")

@@ -1,0 +1,129 @@
+"""Lanes on a real connection: what they do when PostgreSQL refuses a batch."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, NamedTuple
+
+import pytest
+from psycopg import AsyncConnection
+
+from delivery.protocol.errors import WillowError
+from delivery.storage.after_commit import AfterCommit
+from delivery.storage.connection import MOST_TRIES, fetch_batch
+from delivery.storage.lanes import RACE_LOST, Lane, RunBatch
+
+
+class One(NamedTuple):
+    one: int
+
+
+DEADLOCK = "DO $$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$"
+Lose = Callable[[AsyncConnection[Any]], Awaitable[object]]
+
+
+class Wish:
+    """A request that keeps what it was told."""
+
+    synchronous = True
+
+    def __init__(self) -> None:
+        self.answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def fail(self, error: WillowError) -> None:
+        self.answered.set_result(error.code)
+
+
+@asynccontextmanager
+async def running_lane(run: RunBatch) -> AsyncIterator[Lane]:
+    lane = Lane("test", {Wish: run}, batch_size=10)
+    task = asyncio.create_task(lane.run())
+    await lane.connected.wait()
+    yield lane
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def ask(lane: Lane) -> str:
+    wish = Wish()
+    lane.submit(wish)
+    return await wish.answered
+
+
+def answer_all(wishes: list[Wish]) -> AfterCommit:
+    return AfterCommit(*(lambda wish=wish: wish.answered.set_result("done") for wish in wishes))
+
+
+@pytest.mark.parametrize("times", [1, MOST_TRIES - 1])
+async def test_a_batch_that_met_a_deadlock_is_tried_again(transactional_db: None, times: int) -> None:
+    left = times
+
+    async def run(connection: AsyncConnection[Any], wishes: list[Wish]) -> AfterCommit:
+        nonlocal left
+        await fetch_batch(connection, "SELECT 1 AS one", {}, One)
+        if left:
+            left -= 1
+            async with connection.transaction():
+                await fetch_batch(connection, "SELECT 2 AS one", {}, One)
+                await connection.execute(DEADLOCK)
+        return answer_all(wishes)
+
+    async with running_lane(run) as lane:
+        assert await ask(lane) == "done"
+        assert lane.failures[RACE_LOST] == times
+        assert await ask(lane) == "done"
+        assert lane.connections == 1
+
+
+async def test_a_batch_that_loses_every_race_is_refused_and_the_lane_goes_on(transactional_db: None) -> None:
+    deadlocks = True
+
+    async def run(connection: AsyncConnection[Any], wishes: list[Wish]) -> AfterCommit:
+        if deadlocks:
+            await connection.execute(DEADLOCK)
+        return answer_all(wishes)
+
+    async with running_lane(run) as lane:
+        assert await ask(lane) == "Unavailable"
+        assert lane.failures[RACE_LOST] == MOST_TRIES
+        deadlocks = False
+        assert await ask(lane) == "done"
+
+
+async def roll_back(connection: AsyncConnection[Any]) -> None:
+    async with connection.transaction(force_rollback=True):
+        await connection.execute("SELECT %(one)s::int", {"one": 1})
+
+
+async def deallocate_unseen(connection: AsyncConnection[Any]) -> None:
+    connection.pgconn.exec_(b"DEALLOCATE ALL")
+
+
+@pytest.mark.parametrize("lose", [roll_back, deallocate_unseen])
+@pytest.mark.parametrize("in_transaction", [False, True])
+async def test_a_lane_whose_statements_were_lost_goes_on(
+    transactional_db: None, lose: Lose, in_transaction: bool
+) -> None:
+    loses = False
+
+    async def run(connection: AsyncConnection[Any], wishes: list[Wish]) -> AfterCommit:
+        nonlocal loses
+        if loses:
+            loses = False
+            await lose(connection)
+        if in_transaction:
+            async with connection.transaction():
+                await connection.execute("SELECT %(two)s::int", {"two": 2})
+                await fetch_batch(connection, "SELECT 1 AS one", {}, One)
+        else:
+            await connection.execute("SELECT %(two)s::int", {"two": 2})
+            await fetch_batch(connection, "SELECT 1 AS one", {}, One)
+        return answer_all(wishes)
+
+    async with running_lane(run) as lane:
+        assert await ask(lane) == "done"
+        loses = True
+        assert await ask(lane) == "done"
+        assert await ask(lane) == "done"
+        assert lane.connections == 1

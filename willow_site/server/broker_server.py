@@ -1,0 +1,45 @@
+"""The server as it normally runs: with bounds on what it keeps for a client, and a short way for frames.
+
+Import this module after `event_loop.choose`, as `plain_server`.
+"""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from willow_site.server.broken_sockets import BrokenSockets
+from willow_site.server.plain_server import PlainServer
+from willow_site.server.websocket_inbox import Inbox
+from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
+
+NO_LIMIT = 0  # of Autobahn; BrokerWebSocketProtocol has its own
+MOST_UNSENT_BYTES = 4 * 1024 * 1024  # of one connection
+LOOK_AGAIN_SECONDS = 0.02
+
+
+class BrokerServer(PlainServer):
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> asyncio.Queue[Any] | None:
+        """As Daphne does it, but with an inbox that has bounds for WebSockets."""
+        if scope["type"] != "websocket":
+            return super().create_application(protocol, scope)
+        inbox = Inbox(when_full=protocol.pause_reading, when_roomy=protocol.resume_reading)
+        scope["asgi"] = {"version": "3.0"}
+        running = self.application(scope, inbox.get, partial(self.handle_reply, protocol))
+        self.connections[protocol]["application_instance"] = self._loop.create_task(running)
+        return inbox
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """As Daphne does it, but a client that does not read what it gets makes its application wait."""
+        if isinstance(protocol, BrokerWebSocketProtocol):
+            while protocol.unsent_bytes > MOST_UNSENT_BYTES:
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+        await super().handle_reply(protocol, message)
+
+    def _begin(self) -> None:
+        self.ws_factory.protocol = BrokerWebSocketProtocol
+        self.ws_factory.broken_sockets = BrokenSockets(self._loop)
+        # A bad frame never ends a connection.
+        self.ws_factory.setProtocolOptions(
+            utf8validateIncoming=False, maxMessagePayloadSize=NO_LIMIT, maxFramePayloadSize=NO_LIMIT
+        )
+        super()._begin()
