@@ -41,10 +41,7 @@ def fail(session: Session, command: Fail) -> None:
     reader = reader_of_claim(session, command)
     answer = _answer(session, command, acknowledges=False)
     if reader is not None:
-        held = reader.held(command.sequence, command.index, command.attempt)
-        if held is not None:
-            reader.fail(held, command.delay)
-        answer(None if held else not_claimed(command.shard, command.sequence))
+        _fail_in_stream(reader, command, answer)
         return
     _submit(
         session,
@@ -57,6 +54,17 @@ def fail(session: Session, command: Fail) -> None:
             final=command.final,
         ),
     )
+
+
+def _fail_in_stream(reader: StreamReader, command: Fail, answer: Callable[[WillowError | None], None]) -> None:
+    held = reader.held(command.sequence, command.index, command.attempt)
+    if held is None:
+        answer(not_claimed(command.shard, command.sequence))
+    elif command.final:  # a stream has no dead letters: its reader goes on without the message
+        reader.acknowledge(held, answer, synchronous=command.response == "sync")
+    else:
+        reader.fail(held, command.delay)
+        answer(None)
 
 
 def keepalive(session: Session, command: Keepalive) -> None:

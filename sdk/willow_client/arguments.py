@@ -29,6 +29,8 @@ def as_tags(tags: Tags) -> tuple[str, ...]:
     """A single text is one tag."""
     if not tags:
         return ()
+    if not isinstance(tags, Iterable) or isinstance(tags, bytes):
+        raise BadArgument("tags", f"`tags` must be a text or a list of texts, not {tags!r}.")
     given = (tags,) if isinstance(tags, str) else tuple(tags)
     if len(given) > MOST_TAGS:
         raise BadArgument("tags", f"`tags` may be {MOST_TAGS} at most, not {len(given)}.")

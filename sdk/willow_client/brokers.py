@@ -8,7 +8,8 @@ from willow_client.opening import check_url
 
 class Brokers:
     def __init__(self, urls: str | Sequence[str]) -> None:
-        self._given = [check_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
+        given = urls if isinstance(urls, Iterable) and not isinstance(urls, str) else [urls]
+        self._given = [check_url(url) for url in given]
         if not self._given:
             raise BadArgument("url", "At least one URL of a broker is needed.")
         self.current = self._given[0]

@@ -1,8 +1,8 @@
 """The client: one method for each thing that can be asked of a broker."""
 
 import asyncio
-import random
-from collections.abc import Iterable, Sequence
+import secrets
+from collections.abc import AsyncIterable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack, overload
 
@@ -53,7 +53,9 @@ from willow_client.working import Working
 
 MOST_AT_ONCE = 10_000  # messages of one fetch or pop
 MOST_IN_FLIGHT = 65_535
+LARGEST_INDEX = 2**63 - 1
 ENDS: tuple[Stage, ...] = ("finish", "drop")
+WAITED_FOR: tuple[Stage, ...] = ("ready", "write", "sync", "assign", "finish")
 GRACE_SECONDS = 5.0  # that the broker has, after a request's time is over, to say so
 
 
@@ -69,7 +71,8 @@ class Client:
     def __init__(self, url: str | Sequence[str], options: Options | None = None) -> None:
         self.options = options or Options()
         self._connection = Connection(Brokers(url), self.options)
-        self._dedupe = f"{random.getrandbits(64):016x}-"  # begins the texts by which repeated posts are known
+        # Begins the texts by which repeated posts are known. Not from `random`, which programs seed.
+        self._dedupe = f"{secrets.token_hex(8)}-"
         self._posts = 0
 
     def __repr__(self) -> str:
@@ -104,21 +107,21 @@ class Client:
     @overload
     async def post(
         self, queue: str, body: Body, *, wait: Literal["finish"], tags: Tags = ..., priority: int = ...,
-        notify: Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ..., ttl: float | None = ...,
-        dedupe: str | None = ..., timeout: Limit = ...,
+        notify: Stage | Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ...,
+        ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ...,
     ) -> bytes | None: ...  # fmt: skip
 
     @overload
     async def post(
         self, queue: str, body: Body, *, wait: None, tags: Tags = ..., priority: int = ...,
-        notify: Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ..., ttl: float | None = ...,
-        dedupe: str | None = ..., timeout: Limit = ...,
+        notify: Stage | Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ...,
+        ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ...,
     ) -> None: ...  # fmt: skip
 
     @overload
     async def post(
         self, queue: str, body: Body, *, wait: Persistence | Literal["assign"] = ..., tags: Tags = ...,
-        priority: int = ..., notify: Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ...,
+        priority: int = ..., notify: Stage | Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ...,
         ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ...,
     ) -> Receipt: ...  # fmt: skip
 
@@ -130,7 +133,7 @@ class Client:
         tags: Tags = (),
         priority: int = 0,
         wait: Persistence | Literal["assign", "finish"] | None = "sync",
-        notify: Iterable[Stage] = (),
+        notify: Stage | Iterable[Stage] = (),
         key: str | None = None,
         delay: float | None = None,
         ttl: float | None = None,
@@ -143,11 +146,12 @@ class Client:
         whoever finished the message. `wait=None` waits for nothing, and nobody hears if it gets lost on the way.
         """
         if wait is not None and wait != "sync":
-            check_choice("wait", wait, STAGES)
-        stages = () if wait is None else (wait, *notify) if notify else (wait,)
-        followed = bool(notify) or wait in ("assign", "finish")
+            check_choice("wait", wait, WAITED_FOR)
+        asked: tuple[Stage, ...] = (notify,) if isinstance(notify, str) else tuple(notify)
+        stages = () if wait is None else (wait, *asked) if asked else (wait,)
+        followed = bool(asked) or wait in ("assign", "finish")
         if followed:
-            stages = self._followed_stages(stages)
+            stages = self._followed_stages(stages, may_be_known=dedupe is not None)
         command = self._post(
             queue, Draft(body=body, priority=priority, key=key, delay=delay, ttl=ttl, dedupe=dedupe), tags
         )
@@ -167,11 +171,14 @@ class Client:
         connection.start(call, None if unlimited else limit(connection, timeout))
         return await call.answer
 
-    def _followed_stages(self, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
-        """The end is asked for, too: otherwise nobody could tell when to stop waiting."""
+    def _followed_stages(self, stages: tuple[Stage, ...], *, may_be_known: bool) -> tuple[Stage, ...]:
+        """The end is asked for, too: otherwise nobody could tell when to stop waiting.
+
+        A post that was not stored, because the broker knows it, hears nothing of an end, but that it was `sync`.
+        """
         for stage in stages:
             check_choice("notify", stage, STAGES)
-        return tuple(dict.fromkeys((*stages, *ENDS)))
+        return tuple(dict.fromkeys((*stages, *(("sync",) if may_be_known else ()), *ENDS)))
 
     def _post(self, queue: str, draft: Draft, tags: Tags) -> Post:
         check_name("queue", queue)
@@ -213,6 +220,8 @@ class Client:
         """
         check_choice("wait", wait, PERSISTENCES)
         check_whole("window", window, 1, MOST_AT_ONCE)
+        if isinstance(messages, str | bytes) or not isinstance(messages, Iterable | AsyncIterable):
+            raise BadArgument("messages", f"`messages` must be a list or the like, not {type(messages).__name__}.")
         seconds = limit(self._connection, timeout)
         under_way = Window(window, on_progress)
         place = 0
@@ -251,11 +260,14 @@ class Client:
 
     async def cancel(self, receipt: Receipt, *, timeout: Limit = NotGiven) -> bool:
         """Take back a message that this client posted and that still waits. Returns False if it was too late."""
+        if not isinstance(receipt, Receipt):
+            raise BadArgument("receipt", f"`receipt` must be what post returned, not {type(receipt).__name__}.")
         command = Cancel(queue=receipt.queue, shard=receipt.shard, index=receipt.index)
         try:
             await self._connection.ask(command, repeatable=True, timeout=limit(self._connection, timeout))
         except NoObject:
             return False
+        receipt.taken_back(self._connection)
         return True
 
     # taking
@@ -359,6 +371,8 @@ class Client:
         check_whole("in_flight", in_flight, 1, MOST_IN_FLIGHT)
         if isinstance(start, str):
             check_choice("start", start, ("new", "oldest"))
+        else:
+            check_whole("start", start, 0, LARGEST_INDEX)
         command = Subscribe(
             queue=check_name("queue", queue),
             tags=as_tags(tags),
@@ -427,7 +441,7 @@ def _fetch(
     sync: Persistence,
 ) -> Fetch:
     check_choice("sync", sync, PERSISTENCES)
-    check_seconds("block_timeout", block_timeout)
+    _check_block_timeout(block_timeout)
     return Fetch(
         queue=check_name("queue", queue),
         tags=as_tags(tags),
@@ -439,8 +453,14 @@ def _fetch(
 
 
 def _pop(queue: str, tags: Tags, match: Match | None, block_timeout: float) -> Pop:
-    check_seconds("block_timeout", block_timeout)
+    _check_block_timeout(block_timeout)
     return Pop(queue=check_name("queue", queue), tags=as_tags(tags), match=_match(match), timeout=block_timeout)
+
+
+def _check_block_timeout(seconds: float) -> None:
+    if seconds is None:
+        raise BadArgument("block_timeout", "`block_timeout` must be a number of seconds, not None; 0 does not wait.")
+    check_seconds("block_timeout", seconds)
 
 
 def _match(match: Match | None) -> Match | None:

@@ -7,6 +7,7 @@ socket is replaced by a new one that takes up the same identity.
 import asyncio
 import logging
 import random
+import secrets
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, Protocol
@@ -139,7 +140,7 @@ class Connection:
         return next(self._labels)
 
     def new_subscription_label(self) -> int:
-        first = self._own_labels.start or FIRST_SUBSCRIPTION_LABEL + random.getrandbits(47)
+        first = self._own_labels.start or FIRST_SUBSCRIPTION_LABEL + secrets.randbits(47)
         self._own_labels = range(first, max(first, self._own_labels.stop) + 1)
         return self._own_labels[-1]
 
@@ -208,7 +209,7 @@ class Connection:
 
     def _timed_out(self, label: int) -> None:
         call = self._calls.get(label)
-        if call is None:
+        if call is None or call.waits_for_notices:
             return
         if self._outbox.withdraw(call.encoded):
             why = "it was not sent, because the broker cannot be reached"

@@ -19,6 +19,9 @@ Handler: TypeAlias = Callable[[Subject], Any]
 class Runner(Protocol[Taken]):
     """Runs the handler on one subject after the other."""
 
+    async def prepare(self) -> None:
+        """Whatever takes its time before the first subject, and is no part of the work on it."""
+
     async def run(self, subject: Taken) -> Any: ...
 
     def close(self) -> None: ...
@@ -32,6 +35,9 @@ def is_asynchronous(handler: Handler[Any]) -> bool:
 class Awaited(Generic[Subject]):
     def __init__(self, handler: Callable[[Subject], Awaitable[Any]]) -> None:
         self._handler = handler
+
+    async def prepare(self) -> None:
+        pass
 
     async def run(self, subject: Subject) -> Any:
         return await self._handler(subject)
@@ -48,6 +54,9 @@ class InThread(Generic[Subject]):
         self._name = name
         self._subjects: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+
+    async def prepare(self) -> None:
+        pass
 
     async def run(self, subject: Subject) -> Any:
         """If this is cancelled, the thread goes on, and the next subject waits for it."""

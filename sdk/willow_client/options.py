@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from willow_client.arguments import check_seconds
 from willow_client.bodies import MOST_BODY_BYTES
+from willow_client.errors import BadArgument
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -36,6 +37,11 @@ class Options(Struct, frozen=True, kw_only=True):
         check_seconds("hold", self.hold)
         check_seconds("timeout", self.timeout, above_zero=True)
         check_seconds("ping_interval", self.ping_interval, above_zero=True)
+        token = self.token
+        if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable()):
+            raise BadArgument(
+                "token", "`token` must be a text of printable ASCII characters, as the broker gave it out."
+            )
 
     def headers(self) -> dict[str, str]:
         headers = {"Bytes": "base64"}

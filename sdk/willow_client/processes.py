@@ -43,14 +43,24 @@ def detached(message: Message) -> DetachedMessage:
 
 
 class InProcess:
-    """A process is started with the first message, and again after one was ended or died."""
+    """A process is started before the first message, and again after one was ended or died."""
 
     def __init__(self, handler: Callable[[Any], Any], name: str) -> None:
         self._handler = handler
         self._name = name
         self._process: BaseProcess | None = None
         self._pipe: Pipe | None = None
-        self._talking: InThread[DetachedMessage] = InThread(self._ask, name)
+        self._talking: InThread[DetachedMessage | None] = InThread(self._ask, name)
+
+    async def prepare(self) -> None:
+        """Python takes up to a second to start. If it does not, the work on a message will say so."""
+        try:
+            await self._talking.run(None)
+        except WillowError:
+            pass
+        except asyncio.CancelledError:
+            self._end()
+            raise
 
     async def run(self, subject: Message) -> Any:
         try:
@@ -59,9 +69,10 @@ class InProcess:
             self._end()
             raise
 
-    def _ask(self, message: DetachedMessage) -> Any:
-        pipe = self._start()
+    def _ask(self, message: DetachedMessage | None) -> Any:
+        """None is answered as soon as the process runs."""
         try:
+            pipe = self._start()
             pipe.send(message)
             succeeded, outcome = pipe.recv()
         except (EOFError, OSError):
@@ -97,7 +108,7 @@ def _work(handler: Callable[[Any], Any], pipe: Pipe) -> None:
         except EOFError:
             return
         try:
-            answer = (True, handler(message))
+            answer = (True, None if message is None else handler(message))
         except Exception as error:
             answer = (False, error)
         try:

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 from willow_client.bodies import from_wire
 from willow_client.calls import AwaitedCall
 from willow_client.commands import Post, Stage
-from willow_client.errors import BadArgument, ConnectionLost, Dropped, Timeout, WillowError
+from willow_client.errors import (
+    BadArgument,
+    ConnectionLost,
+    Dropped,
+    NoObject,
+    ObjectAlreadyExists,
+    Timeout,
+    WillowError,
+)
 from willow_client.frames import AnyFrame, Notice
 
 if TYPE_CHECKING:
-    pass
+    from willow_client.connection import Connection
 
 # A repeated post is recognised by the broker for a while only (WILLOW_DEDUPE_SECONDS, 300 by default).
 REPEATABLE_SECONDS = 240.0
@@ -82,6 +90,12 @@ class Receipt:
                 return
             seen += 1
 
+    def taken_back(self, connection: "Connection") -> None:
+        """It was cancelled: whoever waits for a notice waits no longer."""
+        if self._following is not None:
+            connection.stop(self._following.label)
+            self._following.fail(NoObject("NoObject", f"{self.shard}/{self.index}", "The message was taken back."))
+
     async def _await(self, stage: Stage, timeout: float | None) -> Notice:
         following = self._follow()
         if stage not in following.stages:
@@ -148,6 +162,9 @@ class FollowedPost(PostCall):
         self._arrived.clear()
         if frame.notice == self.wait or frame.notice in ENDS:
             self._answer(frame)
+        if frame.notice == "sync" and frame.duplicate and not self.repeated:
+            self.fail(_posted_before(frame))
+            return True
         return frame.notice in ENDS
 
     def _answer(self, notice: Notice) -> None:
@@ -166,6 +183,8 @@ class FollowedPost(PostCall):
     async def at(self, place: int) -> Notice:
         """The notice at that place, which may still be to come."""
         while len(self._notices) <= place:
+            if isinstance(self._ended, NoObject | ObjectAlreadyExists):
+                raise self._ended
             if self._ended is not None:
                 raise ConnectionLost("The connection was lost, and this notice with it.") from self._ended
             await self._arrived.wait()
@@ -183,6 +202,13 @@ class FollowedPost(PostCall):
             if notice.notice == "finish":
                 raise WillowError("NoObject", stage, f"The message was finished, and the notice `{stage}` never came.")
             place += 1
+
+
+def _posted_before(notice: Notice) -> ObjectAlreadyExists:
+    key = f"{notice.shard}/{notice.index}"
+    return ObjectAlreadyExists(
+        "ObjectAlreadyExists", key, "It was posted before; only the first post hears of its end."
+    )
 
 
 def _dropped(notice: Notice) -> Dropped:

@@ -178,6 +178,7 @@ class Slot:
 
     async def _next(self) -> Message | None:
         try:
+            await self._runner.prepare()
             return await self._subscription.__anext__()
         except asyncio.CancelledError:
             if self._worker.stopping:
@@ -216,12 +217,12 @@ class Slot:
         try:
             return "finished", None, await self._runner.run(message)
         except asyncio.CancelledError as cancelled:
-            why = self._interrupted
-            if why is None:
-                raise
             assert self._task is not None
-            self._task.uncancel()
-            return why, cancelled, None
+            if self._interrupted is not None:
+                self._task.uncancel()
+            elif self._task.cancelling():
+                raise
+            return self._interrupted or "failed", cancelled, None  # failed: the handler awaited what was cancelled
         except (Exception, SystemExit) as error:
             return _kind_of(error), error, None
         finally:

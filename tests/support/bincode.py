@@ -80,6 +80,7 @@ EXTRAS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("attempt", (U32,)),
     ("left", (U32,)),
     ("work_timeout", (F64,)),
+    ("final", ()),
 )
 
 

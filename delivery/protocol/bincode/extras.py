@@ -28,6 +28,7 @@ EXTRAS: tuple[tuple[str, Payload], ...] = (
     ("attempt", Number("I")),
     ("left", Number("I")),
     ("work_timeout", Number("d")),
+    ("final", None),
 )
 QUEUE_EXTRAS: tuple[tuple[str, Payload], ...] = (
     ("group_in_flight", Number("I")),

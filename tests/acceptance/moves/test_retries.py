@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.client import Client, Fields
+from tests.support.client import Client, Fields, claim
 from tests.support.cluster import Cluster
 from tests.support.fixtures import Connect
 from tests.support.keys import make_key
@@ -173,3 +173,18 @@ async def test_a_message_can_die_when_there_are_as_many_queues_as_allowed(
         await client.fail(await client.fetch(queue))
         assert (await client.fetch(f"{queue}.dead"))["body"] == "m"
         await client.close()
+
+
+@pytest.mark.parametrize("binary", [False, True])
+async def test_a_final_failure_goes_to_the_dead_letters_however_many_attempts_are_left(
+    client: Client, queue: str, binary: bool
+) -> None:
+    await client.create(queue, retry_limit=5)
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    label = client.label()
+    send = client.send_binary if binary else client.send
+    await send({"type": "fail", **claim(message), "final": True, "response": "write", "label": label})
+    await client.expect(label, notice="write")
+    dead = await client.fetch(f"{queue}.dead")
+    assert dead["body"] == "m"

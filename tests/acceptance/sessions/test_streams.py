@@ -158,6 +158,14 @@ async def test_a_failed_message_comes_again_to_that_client_alone(
     await content.expect(labels[1], body="next")
 
 
+async def test_a_final_failure_does_not_bring_the_message_again(client: Client, reader: Client, stream: str) -> None:
+    await client.post_all(stream, ["1", "2"])
+    label = await reader.subscribe(stream, in_flight=1, **{"from": "oldest"})
+    [message] = await reader.messages(label, 1)
+    await reader.fail(message, final=True)
+    await reader.expect(label, type="message", body="2", attempt=1)
+
+
 async def test_a_failure_can_choose_its_delay(client: Client, reader: Client, stream: str) -> None:
     label = await reader.subscribe(stream, in_flight=1)
     await client.post_all(stream, ["later", "now"])

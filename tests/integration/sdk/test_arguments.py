@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from willow_client import BadArgument, Client, WillowError
+from willow_client import BadArgument, Client, ConnectionFailed, WillowError, connect
 
 
 async def test_a_single_text_is_one_tag(client: Client, queue: str) -> None:
@@ -21,6 +21,7 @@ async def test_a_single_text_is_one_tag(client: Client, queue: str) -> None:
         ("queue", {"queue": None}),
         ("tags", {"tags": [5]}),
         ("tags", {"tags": [""]}),
+        ("tags", {"tags": 5}),
         ("priority", {"priority": -1}),
         ("priority", {"priority": "high"}),
         ("delay", {"delay": -1}),
@@ -29,6 +30,7 @@ async def test_a_single_text_is_one_tag(client: Client, queue: str) -> None:
         ("key", {"key": ""}),
         ("dedupe", {"dedupe": "x" * 501}),
         ("wait", {"wait": "later"}),
+        ("wait", {"wait": "retry"}),
         ("notify", {"notify": ["later"]}),
         ("timeout", {"timeout": 0}),
     ],
@@ -59,3 +61,31 @@ async def test_other_calls_check_theirs(client: Client, queue: str) -> None:
         client.worker(queue, print, concurrency=0)
     with pytest.raises(BadArgument, match="list of names"):
         await client.post_to_all("abc", "m")
+    with pytest.raises(BadArgument, match="block_timeout"):
+        await client.fetch(queue, block_timeout=None)  # type: ignore[arg-type]
+    with pytest.raises(BadArgument, match="start"):
+        client.subscribe(queue, start=-1)
+    with pytest.raises(BadArgument, match="must be a list"):
+        await client.post_many(queue, "abc")
+    with pytest.raises(BadArgument, match="what post returned"):
+        await client.cancel(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("url", [None, 5, [None]])
+def test_what_is_no_url_is_told(url: Any) -> None:
+    with pytest.raises(ConnectionFailed, match="A URL is a text"):
+        connect(url)
+
+
+@pytest.mark.parametrize("token", ["key\n", "schlüssel", 5])
+def test_a_key_that_no_header_can_carry_is_told(token: Any) -> None:
+    with pytest.raises(BadArgument, match="token"):
+        connect("ws://127.0.0.1:8080/connect/", token=token)
+
+
+async def test_a_single_stage_is_one_notice(client: Client, queue: str) -> None:
+    receipt = await client.post(queue, "m", notify="finish")
+    message = await client.fetch(queue)
+    assert message is not None
+    await message.finish("done")
+    assert await receipt.finished() == b"done"

@@ -1,6 +1,7 @@
 """The Python client against real brokers."""
 
 import asyncio
+import random
 import signal
 from typing import Any
 
@@ -325,3 +326,10 @@ async def test_what_was_under_way_when_the_connection_broke(own_cluster: Cluster
             await unsure
         node.start()
         assert (await repeated).index == 1
+
+
+async def test_clients_of_programs_with_the_same_seed_post_different_messages(broker: Cluster, queue: str) -> None:
+    for body in ("first", "second"):
+        random.seed(42)
+        async with willow_client.connect(broker.node.url) as client:
+            assert not (await client.post(queue, body)).duplicate

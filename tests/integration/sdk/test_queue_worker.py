@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import willow_client
 from willow_client import Client, GiveUp, JobEvent, Message, PermissionDenied, Retry
+from willow_client.processes import InProcess
 
 from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, Cluster
@@ -170,6 +173,37 @@ async def test_a_job_that_takes_too_long_has_failed(client: Client, other: Clien
         with pytest.raises(willow_client.Dropped):
             await other.post(queue, "m", wait="finish")
     assert events.kinds() == {"started": 1, "timed_out": 1}
+
+
+async def test_a_handler_that_awaits_something_cancelled_has_failed(client: Client, other: Client, queue: str) -> None:
+    events = Events()
+
+    async def handle(message: Message) -> None:
+        if message.attempt == 1:
+            raise asyncio.CancelledError
+
+    await client.create(queue, retry_delay=0)
+    async with client.worker(queue, handle, concurrency=1, on_event=events):
+        await other.post(queue, "m", wait="finish", timeout=PATIENCE)
+    assert events.kinds() == {"started": 2, "failed": 1, "finished": 1}
+
+
+async def test_the_start_of_a_process_is_no_part_of_the_job(
+    client: Client, other: Client, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.create(queue, retry_limit=1)
+    start = InProcess._start
+
+    def slowly(self: InProcess) -> Any:
+        began = self._process is not None
+        pipe = start(self)
+        if not began:
+            time.sleep(1)
+        return pipe
+
+    monkeypatch.setattr(InProcess, "_start", slowly)
+    async with client.worker(queue, double, concurrency=1, run_in="process", time_limit=0.9):
+        assert await other.post(queue, "21", wait="finish") == b"42"
 
 
 async def test_a_lost_claim_cancels_the_handler(broker: Cluster, client: Client, other: Client, queue: str) -> None:

@@ -3,9 +3,10 @@
 import asyncio
 
 import pytest
-from willow_client import BadArgument, Client, Dropped, Timeout
+import willow_client
+from willow_client import BadArgument, Client, Dropped, NoObject, ObjectAlreadyExists, Timeout
 
-from tests.support.cluster import PATIENCE
+from tests.support.cluster import PATIENCE, Cluster
 
 
 async def finish_next(client: Client, queue: str, reply: str | None = None) -> None:
@@ -85,3 +86,30 @@ async def test_a_message_at_work_cannot_be_taken_back(client: Client, other: Cli
     assert message is not None
     assert not await client.cancel(receipt)
     await message.finish()
+
+
+async def test_stages_can_be_awaited_after_the_time_of_the_post(broker: Cluster, other: Client, queue: str) -> None:
+    async with willow_client.connect(broker.node.url, timeout=0.5) as client:
+        receipt = await client.post(queue, "m", notify=["finish"])
+        with pytest.raises(Timeout):
+            await client.post(queue, "later", wait="finish", delay=PATIENCE, timeout=0.6)
+        await finish_next(other, queue, "done")
+        assert await receipt.finished(timeout=PATIENCE) == b"done"
+
+
+async def test_who_waits_for_a_message_that_is_taken_back_is_told(client: Client, queue: str) -> None:
+    receipt = await client.post(queue, "m", notify=["finish"])
+    finished = asyncio.ensure_future(receipt.finished())
+    assert await client.cancel(receipt)
+    with pytest.raises(NoObject, match="taken back"):
+        await finished
+
+
+async def test_a_post_that_is_known_already_does_not_wait_for_its_end(client: Client, queue: str) -> None:
+    first = await client.post(queue, "m", dedupe="once")
+    with pytest.raises(ObjectAlreadyExists, match="posted before"):
+        await client.post(queue, "m", dedupe="once", wait="finish")
+    again = await client.post(queue, "m", dedupe="once", notify=["finish"])
+    assert again == first and again.duplicate
+    with pytest.raises(ObjectAlreadyExists, match="posted before"):
+        await again.finished()

@@ -64,7 +64,7 @@ COMMAND_FIELDS = {
         | {"count": st.integers(1, 10_000)},
     ),
     "finish": (MESSAGE_ID, ENDED | {"reply": BODIES}),
-    "fail": (MESSAGE_ID, ENDED | {"error": TEXTS, "delay": SECONDS}),
+    "fail": (MESSAGE_ID, ENDED | {"error": TEXTS, "delay": SECONDS, "final": st.just(True)}),
     "keepalive": (MESSAGE_ID, LABELLED | {"index": U64, "attempt": U32}),
     "release": ({}, LABELLED | {"messages": CLAIMS, "response": PERSISTENCE}),
     "cancel": ({"queue": NAMES, "shard": U64, "index": U64}, LABELLED),

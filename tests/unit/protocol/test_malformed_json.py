@@ -196,6 +196,7 @@ WRONG_FIELDS = [
     ("cancel", {"queue": "q", "shard": 1, "index": 2**64}, "index"),
     ("cancel", {"queue": "é", "shard": 1, "index": 1}, "queue"),
     ("unsubscribe", {"forget": "true"}, "forget"),
+    ("fail", {"queue": "q", "sequence": 1, "shard": 1, "final": 1}, "final"),
     ("workerror", {"work_request_identifier": "w", "time": 1}, "error"),
     ("workerror", {"work_request_identifier": "w", "time": 1, "error": "\0"}, "error"),
     ("workerror", {"work_request_identifier": "w", "time": 1, "error": "e" * 10_001}, "error"),
