@@ -153,7 +153,7 @@ class Fail(ClaimedMessageCommand, frozen=True):
     error: ErrorText | None = None
     delay: Seconds | None = None
     attempt: Attempt = None
-    final: Annotated[bool, Wire.JSON_ONLY] = False
+    final: Annotated[bool, Wire.EXTRA] = False
 
     def __post_init__(self) -> None:
         check_name("queue", self.queue)
