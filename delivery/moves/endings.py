@@ -1,10 +1,10 @@
 """How claims end: finished, failed, timed out, given back. What ran out of attempts is buried (dead_letters.py)."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection
@@ -66,6 +66,14 @@ class KeepaliveRequest(Ending):
 @dataclass(slots=True, eq=False, kw_only=True)
 class ReleaseRequest(Ending):
     """The holder has not begun with it."""
+
+
+AnyEnding = TypeVar("AnyEnding", bound=Ending)
+
+
+def in_lock_order(endings: Iterable[AnyEnding]) -> list[AnyEnding]:
+    """As everybody names messages that a statement locks: by ascending ID, so that no two wait for each other."""
+    return sorted(endings, key=lambda ending: (ending.queue_id, ending.sequence))
 
 
 def failing_claim(claim: Any, *, holder: int, client: str | None, reason: Reason) -> FailRequest:
@@ -190,26 +198,29 @@ class Endings:
         self._became_ready = became_ready
 
     async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> AfterCommit:
+        ordered = in_lock_order(requests)
         rows = await finish(
-            connection, requests, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
+            connection, ordered, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
         )
         self._moves.finished += len(rows)
         return AfterCommit(
             partial(self._free_ids.give, rows),
-            partial(for_each, lambda row: self._notices.tell(row, "finish", requests[row.place - 1].reply), rows),
-            *await _answers(connection, requests, {row.place for row in rows}),
+            partial(for_each, lambda row: self._notices.tell(row, "finish", ordered[row.place - 1].reply), rows),
+            *await _answers(connection, requests, {ordered[row.place - 1] for row in rows}),
         )
 
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> AfterCommit:
-        rows = await keepalive(connection, requests)
-        return AfterCommit(*await _answers(connection, requests, {row.place for row in rows}))
+        ordered = in_lock_order(requests)
+        rows = await keepalive(connection, ordered)
+        return AfterCommit(*await _answers(connection, requests, {ordered[row.place - 1] for row in rows}))
 
     async def run_releases(self, connection: AsyncConnection[Any], requests: list[ReleaseRequest]) -> AfterCommit:
-        rows = await release(connection, requests)
+        ordered = in_lock_order(requests)
+        rows = await release(connection, ordered)
         self._moves.released += len(rows)
         return AfterCommit(
             partial(for_each, lambda row: self._became_ready(row.queue_id, 0.0), rows),
-            *await _answers(connection, requests, {row.place for row in rows}),
+            *await _answers(connection, requests, {ordered[row.place - 1] for row in rows}),
         )
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> AfterCommit:
@@ -217,15 +228,16 @@ class Endings:
             failures = await self.fail(connection, requests)
         return AfterCommit(
             partial(self.announce, failures),
-            *await _answers(connection, requests, {row.place for row in failures.rows}),
+            *await _answers(connection, requests, {failures.requests[row.place - 1] for row in failures.rows}),
         )
 
     async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> "Failures":
         """In the caller's transaction: back to the queue with what has attempts left, and bury the rest."""
-        rows = await retry(connection, requests, node_id=self._node_id, node_name=self._node_name)
-        exhausted = [(row, requests[row.place - 1]) for row in rows if row.exhausted]
+        ordered = in_lock_order(requests)
+        rows = await retry(connection, ordered, node_id=self._node_id, node_name=self._node_name)
+        exhausted = [(row, ordered[row.place - 1]) for row in rows if row.exhausted]
         buried = await bury(connection, exhausted, node_id=self._node_id, node_name=self._node_name)
-        return Failures(rows, buried)
+        return Failures(rows, buried, ordered)
 
     def announce(self, failures: "Failures") -> None:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
@@ -241,9 +253,11 @@ class Endings:
             guarded(self._became_ready, one.copy.queue.id, 0.0)
 
 
-async def _answers(connection: AsyncConnection[Any], requests: Sequence[Ending], done: set[int]) -> list[Step]:
+async def _answers(
+    connection: AsyncConnection[Any], requests: Sequence[Ending], done: Collection[Ending]
+) -> list[Step]:
     """After the commit: say so to those that succeeded; tell the others whether somebody else holds their message."""
-    missed = [request for place, request in enumerate(requests, 1) if place not in done]
+    missed = [request for request in requests if request not in done]
     refusals = await _refusals(connection, missed) if missed else {}
     return [partial(request.answer, refusals.get(request)) for request in requests]
 
@@ -276,6 +290,7 @@ class Failures:
 
     rows: list[FailedClaim]
     buried: list[Buried]
+    requests: Sequence[FailRequest] = ()  # to which the places of the rows refer
 
 
 def message_key(queue_id: int, sequence: int) -> str:

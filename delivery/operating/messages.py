@@ -117,6 +117,7 @@ def act_on_filter(chosen: MessageFilter, batch: Batch, budget: Budget, can_be: f
 
 def _do(batch: Batch, ids: Sequence[MessageId], can_be: frozenset[State]) -> Tally:
     """One batch, in one transaction. Waiting clients are woken when it is committed."""
+    ids = sorted(ids, key=lambda one: (one.queue_id, one.sequence))  # the order in which everybody locks messages
     told = Announcements()
 
     async def work(connection: AsyncConnection[Any]) -> Tally:

@@ -21,7 +21,7 @@ from willow_site.processes import ends_with_parent, wait_until
 ALL_WELL = dict.fromkeys(("node", "database", "migrations", "reaper", "heartbeat", "messages"), "ok")
 TRACES = """
     SELECT (SELECT count(*) FROM queues_queue), (SELECT count(*) FROM delivery_message),
-           (SELECT count(*) FROM delivery_journal), (SELECT count(*) FROM delivery_freesequences)
+           (SELECT count(*) FROM delivery_journal), (SELECT count(*) FROM delivery_endedcount)
 """
 
 

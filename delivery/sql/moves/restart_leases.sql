@@ -4,7 +4,7 @@
 WITH held AS MATERIALIZED (
     SELECT queue_id, sequence FROM delivery_message
     WHERE state = :CLAIMED AND holder = ANY (%(holder)s::bigint[])
-    ORDER BY queue_id, sequence
+    ORDER BY queue_id + 0, sequence  -- + 0: lest the planner walk over the primary key for its order
     FOR NO KEY UPDATE
 )
 UPDATE delivery_message m

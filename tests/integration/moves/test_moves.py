@@ -373,7 +373,7 @@ async def test_who_may_cancel(connection: StatementConnection) -> None:
         for others in ({"session": 9}, {"session": 9, "key": 5}, {"index": 2}, {"queue_id": stage.other.id}):
             assert not await cancel(connection, [cancellation(stage, **others)], node_id=NODE, node_name="n")
         [cancelled] = await cancel(connection, [cancellation(stage)], node_id=NODE, node_name="n")
-        assert cancelled == (1, 1)
+        assert (cancelled.place, cancelled.sequence) == (1, 1)
         [row] = await fetch_rows(
             connection, "SELECT outcome, reason FROM delivery_journal WHERE queue_id = %(id)s", {"id": stage.queue.id}
         )
