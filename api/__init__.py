@@ -1,1 +1,1 @@
-"""The REST API: one file for each resource. What changes something calls `delivery/operating/` or the engine."""
+"""The REST API: one file for each resource. Views that change something call `delivery/operating/` or the engine."""

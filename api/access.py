@@ -1,7 +1,7 @@
-"""What a caller may do: with the grants of its key, as on sockets; operators have `admin`."""
+"""What a caller may do: with the grants of its key, as on sockets; staff with their permissions."""
 
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from rest_framework.request import Request
@@ -9,37 +9,22 @@ from rest_framework.request import Request
 from clients.models import Permission
 from clients.principal import Principal
 from clients.rest import principal_of
-from delivery.operating.audit import Operator, key_holder, staff
+from delivery.operating.audit import Operator, audited, key_holder, staff
+from delivery.operating.permissions import May, allowed, refusal
+from delivery.operating.tally import Tally
 from delivery.protocol.errors import Code, WillowError
 from queues.models import Queue
 
-
-class Staff(StrEnum):
-    """What staff need here is what they need in the console (console/permissions.py, which may not be imported)."""
-
-    LOOK = "console.look"
-    SEE_BODIES = "console.see_bodies"
-    SEE_AUDIT = "console.see_audit"
-    CREATE_QUEUES = "queues.add_queue"
-    CHANGE_QUEUES = "queues.change_queue"
-    DELETE_QUEUES = "queues.delete_queue"
-    PURGE_QUEUES = "console.purge_queues"
-    CHANGE_MESSAGES = "console.change_messages"
-    REDRIVE = "console.redrive_dead_letters"
-    DISCONNECT = "console.disconnect_clients"
-
-
-StaffNeeds = Mapping[str, tuple[Staff, ...]]  # by method
+StaffNeeds = Mapping[str, tuple[May, ...]]  # by method
 
 
 def require_of_staff(request: Request, needs: StaffNeeds) -> None:
     """A login says who somebody is; its permissions say what they may do. Keys have their grants instead."""
     if not request.user.is_staff:
         return
-    for permission in needs.get(_method(request), (Staff.LOOK,)):
-        if not request.user.has_perm(permission):
-            reason = f"Your account does not have the permission {permission}."
-            raise WillowError(Code.PERMISSION_DENIED, permission.value, reason)
+    for may in needs.get(_method(request), (May.LOOK,)):
+        if not allowed(request.user, may):
+            raise WillowError(Code.PERMISSION_DENIED, may.value, refusal(may))
 
 
 def _method(request: Request) -> str:
@@ -47,8 +32,8 @@ def _method(request: Request) -> str:
 
 
 def may_see_bodies(request: Request) -> bool:
-    """Whoever has come so far with a key has `admin` on the queue."""
-    return not request.user.is_staff or request.user.has_perm(Staff.SEE_BODIES)
+    """A caller with a key has been checked for `admin` on the queue before."""
+    return not request.user.is_staff or allowed(request.user, May.SEE_BODIES)
 
 
 def require_bodies_for_text(request: Request, asked: Mapping[str, Any]) -> None:
@@ -63,6 +48,16 @@ def operator_of(request: Request) -> Operator:
     if isinstance(request.auth, Principal) or not request.user.is_authenticated:
         return key_holder(principal_of(request))
     return staff(request.user)
+
+
+@contextmanager
+def audited_for_staff(request: Request, action: str, target: str) -> Iterator[Tally]:
+    """Posting and popping: ordinary work for a client, but an action to be audited when a staff member does it."""
+    if not request.user.is_staff:
+        yield Tally()
+        return
+    with audited(by=operator_of(request), action=action, target=target) as tally:
+        yield tally
 
 
 def may_see(request: Request, name: str) -> bool:

@@ -7,11 +7,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, require_operator
+from api.access import require_operator
 from api.fields import Paging, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.views import ApiView
 from delivery.models import AuditEntry
+from delivery.operating.permissions import May
 
 LONGEST = 500  # characters
 
@@ -39,7 +40,7 @@ def shown_entry(entry: AuditEntry) -> dict[str, Any]:
 
 
 class AuditApi(ApiView):
-    staff_needs = {"GET": (Staff.SEE_AUDIT,)}
+    staff_needs = {"GET": (May.SEE_AUDIT,)}
 
     @extend_schema(parameters=[AuditArguments], responses=page_of(AuditSerializer), operation_id="list_audit")
     def get(self, request: Request) -> Response:
@@ -48,4 +49,4 @@ class AuditApi(ApiView):
         asked = self.asked(AuditArguments)
         names = ("actor", "action", "target")
         entries = AuditEntry.objects.filter(**{name: asked[name] for name in names if name in asked})
-        return Response(keyset_page(entries, ("-id",), asked, shown=shown_entry))
+        return Response(page_of_rows(entries, ("-id",), asked, shown=shown_entry))

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.access import require_operator
 from api.fields import Name, Paging, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.views import ApiView
 from clients.models import Client
 from clients.selectors import live_session_of
@@ -54,4 +54,4 @@ class ClientsApi(ApiView):
             clients = clients.filter(name__startswith=asked["prefix"])
         if "persistent" in asked:
             clients = clients.filter(persistent=asked["persistent"])
-        return Response(keyset_page(clients, ("name",), asked, shown=shown_client))
+        return Response(page_of_rows(clients, ("name",), asked, shown=shown_client))

@@ -14,7 +14,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
+from api.access import operator_of, require, require_admin, require_bodies_for_text
 from api.fields import BigInteger, Paging, Seconds, page_of
 from api.filters import (
     ChosenDeadLetters,
@@ -23,13 +23,14 @@ from api.filters import (
     message_filter,
     queues_of_ids,
 )
-from api.messages import MOST_BYTES, SHOWN_BYTES, MessageSerializer, next_cursor, page_of_messages, shown_message
-from api.pages import keyset_page
+from api.messages import MOST_BYTES, SHOWN_BYTES, MessageSerializer, page_of_messages, shown_message
+from api.pages import page_of_rows
 from api.problems import Conflict
 from api.tallies import TallySerializer
 from api.views import ApiView, found, queue_numbered
 from clients.models import Permission
 from clients.rest import principal_of
+from delivery.inspection.search import MessageRow
 from delivery.models import RedriveJob
 from delivery.moves.message_id import MessageId
 from delivery.moves.states import Reason
@@ -37,6 +38,7 @@ from delivery.operating import dead_letters as operating
 from delivery.operating import redrive_jobs as redrive
 from delivery.operating.messages import Choice
 from delivery.operating.models import JobState
+from delivery.operating.permissions import May
 from delivery.protocol.errors import Code, WillowError
 from queues.definitions import DEAD_SUFFIX
 from queues.models import Queue
@@ -65,7 +67,7 @@ class GroupSerializer(serializers.Serializer):
     last_died_at = serializers.DateTimeField(allow_null=True)
     last_error = serializers.CharField(allow_null=True)
     last_client = serializers.CharField(allow_null=True)
-    is_partial = serializers.BooleanField(help_text="The queue has older ones, which were not looked at.")
+    is_partial = serializers.BooleanField(help_text="The queue has older dead letters, which were not counted.")
 
 
 class GroupsSerializer(serializers.Serializer):
@@ -73,14 +75,17 @@ class GroupsSerializer(serializers.Serializer):
 
 
 class RedriveSerializer(ChosenDeadLetters):
-    to = BigInteger(required=False, help_text="The number of another queue; without it each goes to its origin.")
+    to = BigInteger(
+        required=False,
+        help_text="The number of another queue. Without it, each message goes back to the queue it came from.",
+    )
     rate = Seconds(
         required=False, allow_null=True, min_value=0.001, max_value=1_000_000, help_text="Messages a second."
     )
     undo_seconds = Seconds(
         default=redrive.UNDO_SECONDS,
         max_value=redrive.LONGEST_UNDO_SECONDS,
-        help_text="So long, what nobody has taken yet can be brought back.",
+        help_text="For this long, messages that nobody has taken yet can be brought back.",
     )
 
 
@@ -110,7 +115,7 @@ class JobSerializer(serializers.Serializer):
 
 
 def administered(request: Request, queues: list[Queue], asked: dict[str, Any]) -> list[Queue]:
-    """Those that the caller may operate; whoever names a queue is told that it may not."""
+    """The queues that the caller may operate. A caller who names a queue is refused if it may not."""
     if "queue" in asked:
         require(request, Permission.ADMIN, [asked["queue"]])
     if "shard" in asked or "queue" in asked:
@@ -128,9 +133,9 @@ def asked_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
     return administered(request, chosen_dead_letter_queues(asked), asked)
 
 
-def shown_dead_letter(row: Any, queue: Queue | None, *, with_body: bool) -> dict[str, Any]:
+def shown_dead_letter(row: MessageRow) -> dict[str, Any]:
     return {
-        **shown_message(row, queue, with_body=with_body),
+        **shown_message(row),
         "reason": row.dead_reason,
         "died_at": row.died_at,
         "origin_shard": row.origin_queue_id,
@@ -147,17 +152,13 @@ class DeadLettersApi(ApiView):
         """Dead letters that a filter chooses, oldest first in each queue."""
         asked = self.asked(DeadLetterArguments)
         queues = asked_queues(request, asked)
-        page = page_of_messages(asked, message_filter(asked, queues))
-        by_number = {queue.pk: queue for queue in queues}
-        with_body = may_see_bodies(request)
-        results = [shown_dead_letter(row, by_number.get(row.queue_id), with_body=with_body) for row in page.rows]
-        return Response({"results": results, "next": next_cursor(page)})
+        return Response(page_of_messages(request, asked, message_filter(asked, queues), shown_dead_letter))
 
 
 class GroupsApi(ApiView):
     @extend_schema(parameters=[DeadLetterConditions], responses=GroupsSerializer, operation_id="dead_letter_groups")
     def get(self, request: Request) -> Response:
-        """Dead letters by queue, reason and error signature, the largest groups first. Only the queues are chosen."""
+        """Dead letters by queue, reason and error signature, largest groups first. The filter only chooses queues."""
         queues = asked_queues(request, self.asked(DeadLetterConditions))
         names = ("reason", "signature", "messages", "first_died_at", "last_died_at", "last_error", "last_client",
                  "is_partial")  # fmt: skip
@@ -174,10 +175,10 @@ class GroupsApi(ApiView):
 
 
 class DeadLettersActionApi(ApiView):
-    staff_needs = {"POST": (Staff.REDRIVE,)}
+    staff_needs = {"POST": (May.REDRIVE,)}
 
     def chosen(self, sent: dict[str, Any]) -> Choice:
-        """What the action is about, as far as the caller may do it."""
+        """The messages of the action, as far as the caller may act on them."""
         if "filter" in sent:
             return message_filter(sent["filter"], asked_queues(self.request, sent["filter"]))
         require_admin(self.request, queues_of_ids(sent["ids"]))
@@ -194,14 +195,14 @@ class PurgeDeadLettersApi(DeadLettersActionApi):
 
 
 class NdjsonRenderer(JSONRenderer):
-    """Only so that it can be asked for; the lines are written by the view."""
+    """So that callers can ask for this media type; the view itself writes the lines."""
 
     media_type = "application/x-ndjson"
     format = "ndjson"
 
 
 class ExportApi(ApiView):
-    staff_needs = {"GET": (Staff.SEE_BODIES, Staff.REDRIVE)}
+    staff_needs = {"GET": (May.SEE_BODIES, May.REDRIVE)}
     renderer_classes = [NdjsonRenderer, JSONRenderer]
 
     @extend_schema(
@@ -234,7 +235,7 @@ class RedrivesApi(DeadLettersActionApi):
     @extend_schema(parameters=[Paging], responses=page_of(JobSerializer), operation_id="list_redrives")
     def get(self, request: Request) -> Response:
         """Redrives, the newest first."""
-        page = keyset_page(
+        page = page_of_rows(
             RedriveJob.objects.all(),
             ("-id",),
             self.asked(Paging),
@@ -245,7 +246,7 @@ class RedrivesApi(DeadLettersActionApi):
 
     @extend_schema(request=RedriveSerializer, responses={201: JobSerializer}, operation_id="start_redrive")
     def post(self, request: Request) -> Response:
-        """Begin to redrive dead letters. The reaper does it; this answers with the job."""
+        """Start a redrive of dead letters. The reaper runs it; the answer is the job."""
         sent = self.sent(RedriveSerializer)
         chosen, target = redrive_wish(self, sent)
         job = redrive.redrive_start(
@@ -270,7 +271,7 @@ class DryRunApi(DeadLettersActionApi):
 
 
 def redrive_wish(view: DeadLettersActionApi, sent: dict[str, Any]) -> tuple[Choice, Queue | None]:
-    """Messages are put into queues by it: the caller must be an operator of those, too."""
+    """A redrive puts messages into other queues, so the caller needs `admin` on those too."""
     chosen = view.chosen(sent)
     target = queue_numbered(sent["to"]) if "to" in sent else None
     if target is not None:
@@ -296,22 +297,22 @@ class RedriveApi(ApiView):
 
 
 class CancelRedriveApi(RedriveApi):
-    staff_needs = {"POST": (Staff.REDRIVE,)}
+    staff_needs = {"POST": (May.REDRIVE,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="cancel_redrive")
     def post(self, request: Request, number: int) -> Response:
-        """Stop it. What was moved stays moved."""
+        """Stop a redrive. Messages that were moved stay moved."""
         return Response(_changed(self.job(number), redrive.redrive_cancel, request))
 
 
 class UndoRedriveApi(RedriveApi):
-    staff_needs = {"POST": (Staff.REDRIVE,)}
+    staff_needs = {"POST": (May.REDRIVE,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="undo_redrive")
     def post(self, request: Request, number: int) -> Response:
-        """Bring back what it moved and nobody has taken yet."""
+        """Bring back the messages that it moved and that nobody has taken yet."""
         return Response(_changed(self.job(number), redrive.redrive_undo, request))
 
 

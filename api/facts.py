@@ -1,4 +1,4 @@
-"""/api/facts: what the data pipeline worked out of the journal."""
+"""/api/facts: what the data pipeline computed from the journal."""
 
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from api.access import require_any, require_operator
 from api.fields import BigInteger, Name, Paging, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.views import ApiView, queue_numbered
 from delivery.facts.models import (
     ClientFact,
@@ -58,7 +58,7 @@ class FindingArguments(Paging):
 
 
 def shape_of(model: type[Model], **fields: serializers.Field) -> type[serializers.ModelSerializer]:
-    """All columns of a table of facts, but the number of the row."""
+    """All columns of a table of facts except the row's number."""
     meta = type("Meta", (), {"model": model, "exclude": ["id"]})
     return type(f"{model.__name__}Serializer", (serializers.ModelSerializer,), {"Meta": meta, **fields})
 
@@ -87,7 +87,7 @@ class FactKindsApi(ApiView):
 
 
 class FactsApi(ApiView):
-    """The newest first. For operators; facts of one queue for whoever has a grant on it."""
+    """Newest first. For operators; facts of one queue also for callers with a grant on it."""
 
     model: ClassVar[type[Model]]
     serializer: ClassVar[type[serializers.ModelSerializer]]
@@ -105,7 +105,7 @@ class FactsApi(ApiView):
             values: dict[str, Any] = self.serializer(row).data
             return values
 
-        return Response(keyset_page(rows, self.keys, asked, shown=shown))
+        return Response(page_of_rows(rows, self.keys, asked, shown=shown))
 
     def check(self, request: Request, asked: dict[str, Any]) -> None:
         if "shard" in asked:
@@ -144,7 +144,7 @@ class NodeFactsApi(FactsApi):
 
     @extend_schema(parameters=[NodeFactArguments], responses=page_of(NodeFactSerializer), operation_id="node_facts")
     def get(self, request: Request) -> Response:
-        """What ended through nodes, per minute, hour or day. For operators."""
+        """What ended on each node, per minute, hour or day. For operators."""
         return self.page(request, NodeFactArguments)
 
 
@@ -180,7 +180,7 @@ class FindingsApi(FactsApi):
 
     @extend_schema(parameters=[FindingArguments], responses=page_of(FindingSerializer), operation_id="findings")
     def get(self, request: Request) -> Response:
-        """What the last run of the pipeline found odd. For operators."""
+        """What the last run of the pipeline found unusual. For operators."""
         return self.page(request, FindingArguments)
 
 

@@ -1,4 +1,4 @@
-"""Fields that several resources have, and serializers that refuse what they do not know."""
+"""Fields that several resources have, and serializers that refuse unknown fields."""
 
 import math
 from typing import Any
@@ -7,29 +7,31 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from delivery.moves.message_id import MOST_IDS, MessageId
-from delivery.protocol.fields import BIGINT_MAX, TEN_YEARS_SECONDS, U32_MAX
-from queues.definitions import NAME_LENGTH, NAME_RULE, is_name
-from queues.services import MOST_TAGS, TAG_LENGTH
+from delivery.protocol.fields import TEN_YEARS_SECONDS, U32_MAX
+from queues.definitions import MOST_TAGS, NAME_LENGTH, NAME_RULE, TAG_LENGTH, is_name
+from queues.integer_ranges import BIGINT_MAX
 
 MOST_ROWS = 1000  # on one page
 USUAL_ROWS = 100
 
 BODY = {
     "oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}}],
-    "description": "A text; or a list of byte values, where the body is not UTF-8.",
+    "description": "A text, or a list of byte values if the body is not UTF-8.",
 }
 MESSAGE_ID_PATTERN = r"^[0-9]{1,18}/[0-9]{1,18}(/[0-9]{1,18})?$"
 
 
 class Strict(serializers.Serializer):
-    """Says so when it is given a field that it does not know: a mistyped filter would choose everything."""
+    """Refuses unknown fields: a mistyped filter would otherwise choose everything."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
             unknown = [name for name in data if name not in self.fields]
             if unknown:
                 known = ", ".join(self.fields)
-                raise serializers.ValidationError({name: [f"Not known here; known are {known}."] for name in unknown})
+                raise serializers.ValidationError(
+                    {name: [f"Unknown field. Known fields are {known}."] for name in unknown}
+                )
         return super().to_internal_value(data)
 
 
@@ -98,7 +100,7 @@ class MessageIds(serializers.ListField):
 
 @extend_schema_field(BODY)
 class BodyField(serializers.Field):
-    """As in JSON frames of the protocol; what it may be is checked where frames are."""
+    """As in the protocol's JSON frames. Its size is checked where frames are checked."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, str):
@@ -132,6 +134,6 @@ def page_of(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
     """The shape of a page, for the schema."""
     fields = {
         "results": item(many=True),
-        "next": serializers.CharField(allow_null=True, help_text="The cursor of the next page; null: that was all."),
+        "next": serializers.CharField(allow_null=True, help_text="The cursor of the next page; null on the last page."),
     }
     return type(f"{item.__name__}Page", (serializers.Serializer,), fields)

@@ -21,10 +21,12 @@ STATES = {state.label: state for state in State}
 
 
 class Conditions(Strict):
-    """What messages are asked for, in whichever queues."""
+    """Conditions on messages, in any queue."""
 
     state = serializers.ListField(
-        child=serializers.ChoiceField(choices=list(STATES)), required=False, help_text="One or more; none: whichever."
+        child=serializers.ChoiceField(choices=list(STATES)),
+        required=False,
+        help_text="One or more. Without it, any state.",
     )
     sequence = BigInteger(required=False, help_text="The ID of the message in its shard.")
     index = BigInteger(required=False)
@@ -37,12 +39,12 @@ class Conditions(Strict):
     older_than = Seconds(required=False, help_text="Seconds since it was posted.")
     newer_than = Seconds(required=False, help_text="Seconds since it was posted.")
     text = serializers.CharField(
-        required=False, max_length=LONGEST_TEXT, trim_whitespace=False, help_text="Somewhere in the body, exactly so."
+        required=False, max_length=LONGEST_TEXT, trim_whitespace=False, help_text="Exact text anywhere in the body."
     )
 
 
 class QueueChoice(Strict):
-    """One queue by its number, or those of a name that tags and match choose."""
+    """One queue by its number, or the queues of a name that match the tags."""
 
     queue = Name(required=False)
     tags = Tags(required=False)
@@ -55,7 +57,7 @@ class MessageConditions(QueueChoice, Conditions):
 
 
 class DeadLetterConditions(QueueChoice, Conditions):
-    """A filter of dead letters. Without a queue it is about all of them; `queue` may leave out `.dead`."""
+    """A filter of dead letters. Without a queue it covers all of them; `queue` may leave out `.dead`."""
 
     reason = serializers.ChoiceField(choices=Reason.values, required=False, help_text="Why they died.")
     signature = serializers.CharField(
@@ -84,7 +86,7 @@ class ChosenDeadLetters(Chosen):
 
 
 def chosen_queues(asked: dict[str, Any]) -> list[Queue]:
-    """The queues that a filter is about."""
+    """The queues of a filter."""
     if "shard" in asked:
         return [queue_numbered(asked["shard"])]
     if "queue" not in asked:

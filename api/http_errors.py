@@ -1,4 +1,4 @@
-"""Errors over HTTP have the shape that they have on sockets."""
+"""Errors over HTTP have the same shape as on sockets."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ CODES = {status: code for code, status in STATUS.items()} | {NOT_LET_IN: Code.PE
 
 
 def error_response(error: Exception, context: dict[str, Any]) -> Response | None:
-    """REST_FRAMEWORK's EXCEPTION_HANDLER. None: an error that nobody foresaw, which Django reports."""
+    """REST_FRAMEWORK's EXCEPTION_HANDLER. None: an unexpected error, which Django reports."""
     if isinstance(error, OperationalError):
         error = unavailable()
     if isinstance(error, WillowError):
@@ -36,7 +36,7 @@ def error_response(error: Exception, context: dict[str, Any]) -> Response | None
 
 
 def _of_framework(error: Exception, status: int) -> WillowError:
-    """What Django REST framework refused by itself: mostly callers who may not come in, and bad requests."""
+    """What Django REST framework itself refused: mostly failed authentication and bad requests."""
     code = CODES.get(status, Code.BAD_REQUEST)
     message = error.detail if isinstance(error, APIException) else "There is nothing at this address."
     return WillowError(code, "token" if status == NOT_LET_IN else "request", str(message))

@@ -11,9 +11,9 @@ from api.access import require_admin, require_operator
 from api.fields import BigInteger, BodyField, Name, Paging, page_of, shown_body
 from api.filters import QueueChoice
 from api.messages import administered_queues
-from api.pages import read_cursor, write_cursor
+from api.pages import answered_page, asked_cursor
 from api.views import ApiView
-from delivery.inspection.journal import JournalFilter, JournalPlace, journal_page
+from delivery.inspection.journal import LIST, JournalFilter, journal_page
 from delivery.moves.states import Outcome
 from queues.models import Queue
 
@@ -43,7 +43,7 @@ class JournalSerializer(serializers.Serializer):
 
 
 class JournalArguments(Paging, QueueChoice):
-    index = BigInteger(required=False, help_text="One message; only together with its queue.")
+    index = BigInteger(required=False, help_text="One message. Needs a queue.")
     outcome = serializers.ChoiceField(choices=Outcome.values, required=False)
     reason = serializers.ChoiceField(choices=REASONS, required=False)
     client = Name(required=False)
@@ -67,21 +67,18 @@ def shown_row(row: Any) -> dict[str, Any]:
 class JournalApi(ApiView):
     @extend_schema(parameters=[JournalArguments], responses=page_of(JournalSerializer), operation_id="list_journal")
     def get(self, request: Request) -> Response:
-        """The journal, newest first: of one queue, or for operators of all. A page may be short and not the last."""
+        """The journal, newest first: of one queue, or of all queues for operators. A short page may not be the last."""
         asked = self.asked(JournalArguments)
         queue_id = self._queue_id(request, asked)
         if queue_id is None and "index" in asked:
-            raise serializers.ValidationError({"index": "An index is one of a queue: name that, too."})
+            raise serializers.ValidationError({"index": "An index belongs to a queue: name the queue too."})
         names = ("index", "outcome", "reason", "client", "ended_before", "ended_after")
         chosen = JournalFilter(queue_id=queue_id, **{name: asked.get(name) for name in names})
-        last = read_cursor(asked.get("cursor"), of="journal")
-        place = JournalPlace(*last) if last is not None else None
-        page = journal_page(chosen=chosen, place=place, limit=asked["limit"])
-        cursor = None if page.next is None else write_cursor([page.next.place, page.next.id], of="journal")
-        return Response({"results": [shown_row(row) for row in page.rows], "next": cursor})
+        page = journal_page(chosen=chosen, after=asked_cursor(asked, of=LIST), limit=asked["limit"])
+        return Response(answered_page(page, shown_row, of=LIST))
 
     def _queue_id(self, request: Request, asked: dict[str, Any]) -> int | None:
-        """The one queue that is asked for. One that was deleted still has its journal, for operators."""
+        """The number of the queue that was asked for. Operators can also read the journal of a deleted queue."""
         if "shard" in asked:
             queue = Queue.objects.filter(pk=asked["shard"]).first()
             if queue is None:
@@ -95,6 +92,6 @@ class JournalApi(ApiView):
             return None
         queues = administered_queues(request, {**asked, "match": asked.get("match", "exact")})
         if len(queues) != 1:
-            sentence = f"These tags choose {len(queues)} queues; the journal is read of one, or of all."
+            sentence = f"These tags match {len(queues)} queues; the journal can be read for one queue, or for all."
             raise serializers.ValidationError({"tags": sentence})
         return queues[0].pk

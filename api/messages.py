@@ -1,5 +1,6 @@
 """/api/messages: looking at messages without claiming them, posting and popping, and what operators do to them."""
 
+from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -7,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
+from api.access import audited_for_staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
 from api.diagnoses import CausesSerializer, TimelineSerializer, shown_causes, shown_events
 from api.fields import BigInteger, BodyField, Name, Paging, Priority, Seconds, Strict, Tags, page_of, shown_body
 from api.filters import (
@@ -18,22 +19,23 @@ from api.filters import (
     message_filter,
     queues_of_ids,
 )
-from api.pages import read_cursor, write_cursor
+from api.pages import answered_page, asked_cursor
 from api.tallies import TallySerializer
 from api.views import ApiView, found, queue_numbered
 from clients.models import Permission
 from clients.rest import principal_of
 from delivery.gateway import http as over_http
 from delivery.inspection.diagnosis import why_message
-from delivery.inspection.filters import MessageFilter, Page, Place, messages_page
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.search import MessageRow, find_message, find_messages, list_name
 from delivery.inspection.tag_explainer import MATCHES
 from delivery.inspection.timeline import message_timeline
-from delivery.models import Message
 from delivery.moves.message_id import MessageId
-from delivery.moves.states import State
 from delivery.operating import messages as operating
 from delivery.operating.messages import Choice
+from delivery.operating.permissions import May
 from delivery.protocol.frames import Pop, Post
+from queues.definitions import QueueRecord
 from queues.models import Queue
 
 SHOWN_BYTES = 1000  # of a body in a list, unless more is asked for
@@ -41,7 +43,6 @@ MOST_BYTES = 1_000_000
 MOST_POPPED = 100
 LONGEST_WAIT = 30.0  # seconds
 SHORT_TEXT = 500  # characters
-CURSOR = "messages"
 
 
 class MessageSerializer(serializers.Serializer):
@@ -68,7 +69,7 @@ class MessageSerializer(serializers.Serializer):
     size = serializers.IntegerField(help_text="Bytes of the body.")
     body = BodyField(
         allow_null=True,
-        help_text="Its beginning, where it is longer than was asked for; null for staff who may not see bodies.",
+        help_text="The first `body_bytes` bytes, if it is longer; null for staff who may not see bodies.",
     )
 
 
@@ -134,7 +135,7 @@ class PoppedMessagesSerializer(serializers.Serializer):
 
 
 class MoveSerializer(ChosenMessages):
-    to = BigInteger(help_text="The number of the queue that they go to.")
+    to = BigInteger(help_text="The number of the target queue.")
 
 
 class PrioritySerializer(ChosenMessages):
@@ -142,117 +143,116 @@ class PrioritySerializer(ChosenMessages):
 
 
 class OneMessageArguments(Strict):
-    index = BigInteger(required=False, help_text="So that no later message with the same ID is meant.")
+    index = BigInteger(required=False, help_text="Excludes a later message with the same ID.")
 
 
-def shown_message(row: Any, queue: Queue | None, *, with_body: bool) -> dict[str, Any]:
+def shown_message(row: MessageRow) -> dict[str, Any]:
     names = ("sequence", "index", "priority", "attempts", "posted_at", "available_at", "expires_at", "key",
              "assigned_at", "lease_until", "last_error", "last_client")  # fmt: skip
     return {
         "id": str(MessageId(row.queue_id, row.sequence, row.index)),
         "shard": row.queue_id,
-        "queue": queue.name if queue else "",
-        "tags": queue.tags if queue else [],
-        "state": State(row.state).label,
+        "queue": row.queue_name,
+        "tags": row.queue_tags,
+        "state": row.state.label,
         "session": row.holder,
         "size": row.size,
-        "body": shown_body(row.body) if with_body else None,
+        "body": shown_body(row.body),
         **{name: getattr(row, name) for name in names},
     }
 
 
 def administered_queues(request: Request, asked: dict[str, Any]) -> list[Queue]:
-    """The queues that a filter is about, once it is sure that the caller may operate them."""
+    """The queues of a filter, after checking that the caller may operate them."""
     require_bodies_for_text(request, asked)
-    if "queue" in asked:  # before anybody learns whether there is such a queue
+    if "queue" in asked:  # before the caller learns whether there is such a queue
         require(request, Permission.ADMIN, [asked["queue"]])
     queues = chosen_queues(asked)
     require_admin(request, queues)
     return queues
 
 
-def page_of_messages(asked: dict[str, Any], chosen: MessageFilter) -> Page:
-    last = read_cursor(asked.get("cursor"), of=CURSOR)
-    place = Place(*last) if last is not None else None
-    return messages_page(chosen=chosen, place=place, limit=asked["limit"], body_bytes=asked["body_bytes"])
+def page_of_messages(
+    request: Request, asked: dict[str, Any], chosen: MessageFilter, shown: Callable[[MessageRow], dict[str, Any]]
+) -> dict[str, Any]:
+    of = list_name(chosen.order)
+    body_bytes = asked["body_bytes"] if may_see_bodies(request) else None
+    after = asked_cursor(asked, of=of)
+    return answered_page(find_messages(chosen, limit=asked["limit"], after=after, body_bytes=body_bytes), shown, of=of)
 
 
-def next_cursor(page: Page) -> str | None:
-    return None if page.next is None else write_cursor([page.next.queue, page.next.after], of=CURSOR)
+def shown_copy(copy: Any) -> dict[str, Any]:
+    return {
+        "id": str(MessageId(copy.queue.id, copy.sequence, copy.index)),
+        "queue": copy.queue.name,
+        "shard": copy.queue.id,
+        "sequence": copy.sequence,
+        "index": copy.index,
+    }
+
+
+def shown_popped(row: Any, queue: QueueRecord | None, name: str) -> dict[str, Any]:
+    """`name` is that of the queue, which may be gone by now."""
+    return {
+        "shard": row.queue_id,
+        "sequence": row.sequence,
+        "index": row.index,
+        "queue": queue.name if queue else name,
+        "tags": list(queue.tags) if queue else [],
+        "attempt": row.attempts,
+        "priority": row.priority,
+        "body": shown_body(row.body),
+    }
 
 
 class MessagesApi(ApiView):
-    staff_needs = {"POST": (Staff.CHANGE_MESSAGES,)}
+    staff_needs = {"POST": (May.CHANGE_MESSAGES,)}
 
     @extend_schema(parameters=[MessageArguments], responses=page_of(MessageSerializer), operation_id="list_messages")
     def get(self, request: Request) -> Response:
-        """Messages that a filter chooses, oldest first in each queue; nobody loses one by being looked at.
+        """Messages that a filter chooses, oldest first in each queue. Looking at a message does not claim it.
 
-        A page may be short, or empty, and yet have a next one, when few of many messages are chosen.
+        Where `state` is only `delayed`, those that are due next come first; where it is only `claimed`, those whose
+        lease ends next. A page may be short, or empty, and yet have a next one, when few of many messages are chosen.
         """
         asked = self.asked(MessageArguments)
         queues = administered_queues(request, asked)
-        page = page_of_messages(asked, message_filter(asked, queues))
-        by_number = {queue.pk: queue for queue in queues}
-        with_body = may_see_bodies(request)
-        results = [shown_message(row, by_number.get(row.queue_id), with_body=with_body) for row in page.rows]
-        return Response({"results": results, "next": next_cursor(page)})
+        return Response(page_of_messages(request, asked, message_filter(asked, queues), shown_message))
 
     @extend_schema(request=PostSerializer, responses={201: PostedSerializer}, operation_id="post_message")
     def post(self, request: Request) -> Response:
-        """Post a message. The answer comes when it has reached the disk. Needs `post` on each of its queues."""
+        """Post a message. The answer comes when the message is on disk. Needs `post` on each of its queues."""
         sent = self.sent(PostSerializer)
         names = sent.pop("queue")
         require(request, Permission.POST, names)
-        # `sync`: it is stored in any case, also while somebody waits who could be handed it straight.
+        # `sync`: the message is stored even if a waiting client could be handed it directly.
         command = Post(queues=names, tags=tuple(sent.pop("tags")), notify=frozenset({"sync"}), **sent)
-        stored = [
-            {
-                "id": str(MessageId(one.queue.id, one.sequence, one.index)),
-                "queue": one.queue.name,
-                "shard": one.queue.id,
-                "sequence": one.sequence,
-                "index": one.index,
-            }
-            for one in over_http.post(command)
-        ]
-        return Response({"stored": stored}, status=201)
+        with audited_for_staff(request, "post message", ", ".join(names)) as tally:
+            copies = over_http.post(command)
+            tally.done = len(copies)
+        return Response({"stored": [shown_copy(copy) for copy in copies]}, status=201)
 
 
 class PopApi(ApiView):
-    staff_needs = {"POST": (Staff.CHANGE_MESSAGES, Staff.SEE_BODIES)}
+    staff_needs = {"POST": (May.CHANGE_MESSAGES, May.SEE_BODIES)}
 
     @extend_schema(request=PopSerializer, responses=PoppedMessagesSerializer, operation_id="pop_messages")
     def post(self, request: Request) -> Response:
-        """Take messages for good. Needs `fetch` on the queue. If the answer is lost on its way, so are they."""
+        """Take messages for good. Needs `fetch` on the queue. If the answer gets lost, the messages are lost too."""
         sent = self.sent(PopSerializer)
         require(request, Permission.FETCH, [sent["queue"]])
         command = Pop(**{**sent, "tags": tuple(sent["tags"])})
-        popped = over_http.pop(command, client=principal_of(request).client_name)
-        return Response(
-            {
-                "messages": [
-                    {
-                        "shard": row.queue_id,
-                        "sequence": row.sequence,
-                        "index": row.index,
-                        "queue": queue.name if queue else sent["queue"],
-                        "tags": list(queue.tags) if queue else [],
-                        "attempt": row.attempts,
-                        "priority": row.priority,
-                        "body": shown_body(row.body),
-                    }
-                    for row, queue in popped
-                ]
-            }
-        )
+        with audited_for_staff(request, "pop messages", sent["queue"]) as tally:
+            popped = over_http.pop(command, client=principal_of(request).client_name)
+            tally.done = len(popped)
+        return Response({"messages": [shown_popped(row, queue, sent["queue"]) for row, queue in popped]})
 
 
 class MessagesActionApi(ApiView):
-    staff_needs = {"POST": (Staff.CHANGE_MESSAGES,)}
+    staff_needs = {"POST": (May.CHANGE_MESSAGES,)}
 
     def chosen(self, sent: dict[str, Any]) -> Choice:
-        """What the action is about, once it is sure that the caller may do it."""
+        """The messages of the action, after checking that the caller may act on them."""
         if "filter" in sent:
             return message_filter(sent["filter"], administered_queues(self.request, sent["filter"]))
         require_admin(self.request, queues_of_ids(sent["ids"]))
@@ -263,7 +263,7 @@ class MessagesActionApi(ApiView):
 class RetryApi(MessagesActionApi):
     @extend_schema(request=ChosenMessages, responses=TallySerializer, operation_id="retry_messages")
     def post(self, request: Request) -> Response:
-        """Delayed messages are ready now."""
+        """Make delayed messages ready now."""
         chosen = self.chosen(self.sent(ChosenMessages))
         return Response(operating.messages_retry_now(chosen=chosen, by=operator_of(request)).as_json())
 
@@ -271,7 +271,7 @@ class RetryApi(MessagesActionApi):
 class DropApi(MessagesActionApi):
     @extend_schema(request=ChosenMessages, responses=TallySerializer, operation_id="drop_messages")
     def post(self, request: Request) -> Response:
-        """Drop messages for good, those apart that a client holds."""
+        """Drop messages for good. Those that a client holds stay."""
         chosen = self.chosen(self.sent(ChosenMessages))
         return Response(operating.messages_drop(chosen=chosen, by=operator_of(request)).as_json())
 
@@ -279,7 +279,7 @@ class DropApi(MessagesActionApi):
 class MoveApi(MessagesActionApi):
     @extend_schema(request=MoveSerializer, responses=TallySerializer, operation_id="move_messages")
     def post(self, request: Request) -> Response:
-        """Messages go to the end of another queue."""
+        """Move messages to the end of another queue."""
         sent = self.sent(MoveSerializer)
         chosen, target = self.chosen(sent), queue_numbered(sent["to"])
         require_admin(request, [target])
@@ -289,7 +289,7 @@ class MoveApi(MessagesActionApi):
 class PriorityApi(MessagesActionApi):
     @extend_schema(request=PrioritySerializer, responses=TallySerializer, operation_id="set_priority")
     def post(self, request: Request) -> Response:
-        """Waiting messages get another priority."""
+        """Change the priority of waiting messages."""
         sent = self.sent(PrioritySerializer)
         tally = operating.messages_set_priority(
             chosen=self.chosen(sent), priority=sent["priority"], by=operator_of(request)
@@ -299,25 +299,21 @@ class PriorityApi(MessagesActionApi):
 
 class OneMessageApi(ApiView):
     def message_id(self, shard: int, sequence: int) -> MessageId:
-        """Once it is sure that the caller may ask."""
+        """The message that was asked for, after checking that the caller may ask."""
         index = self.asked(OneMessageArguments).get("index")
         require_admin(self.request, [queue_numbered(shard)])
         return MessageId(shard, sequence, index)
 
 
 class MessageApi(OneMessageApi):
-    staff_needs = {"DELETE": (Staff.CHANGE_MESSAGES,)}
+    staff_needs = {"DELETE": (May.CHANGE_MESSAGES,)}
 
     @extend_schema(parameters=[OneMessageArguments], responses=MessageSerializer, operation_id="show_message")
     def get(self, request: Request, shard: int, sequence: int) -> Response:
         """One message, with its whole body."""
         one = self.message_id(shard, sequence)
-        message = Message.objects.filter(queue_id=shard, sequence=sequence).first()
-        if message is not None and one.index not in (None, message.index):
-            message = None
-        message = found(message, str(one), f"There is no message {one}.")
-        message.size = len(message.body)  # type: ignore[attr-defined]
-        return Response(shown_message(message, queue_numbered(shard), with_body=may_see_bodies(request)))
+        message = find_message(one, with_body=may_see_bodies(request))
+        return Response(shown_message(found(message, str(one), f"There is no message {one}.")))
 
     @extend_schema(parameters=[OneMessageArguments], responses={200: TallySerializer}, operation_id="drop_message")
     def delete(self, request: Request, shard: int, sequence: int) -> Response:
@@ -336,5 +332,5 @@ class MessageWhyApi(OneMessageApi):
 class TimelineApi(OneMessageApi):
     @extend_schema(parameters=[OneMessageArguments], responses=TimelineSerializer, operation_id="message_timeline")
     def get(self, request: Request, shard: int, sequence: int) -> Response:
-        """What happened to a message, from the journal and from how it is now. With `index` also of one that ended."""
+        """What happened to a message, from the journal and its state now. With `index`, also for one that ended."""
         return Response(shown_events(message_timeline(self.message_id(shard, sequence))))

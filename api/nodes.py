@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from api.access import require_operator
 from api.fields import Paging, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.views import ApiView
 from clients.models import Node
 
@@ -38,4 +38,4 @@ class NodesApi(ApiView):
     def get(self, request: Request) -> Response:
         """Nodes by name. For operators."""
         require_operator(request)
-        return Response(keyset_page(Node.objects.all(), ("name",), self.asked(Paging), shown=shown_node))
+        return Response(page_of_rows(Node.objects.all(), ("name",), self.asked(Paging), shown=shown_node))

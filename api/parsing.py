@@ -1,4 +1,4 @@
-"""Reading JSON that somebody may have written to do harm."""
+"""Reading JSON that may be hostile."""
 
 import json
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ from typing import IO, Any
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
-SURROGATE = b"\\ud"  # how the escape of half a character begins
+SURROGATE = b"\\ud"  # how the escape of half a surrogate pair begins
 
 
 class SoundJsonParser(JSONParser):
-    """Refuses what Python's reader breaks at (depth), and what it lets through but nobody can store or answer."""
+    """Refuses JSON that is too deep for Python's reader, and texts that it accepts but that cannot be stored."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
@@ -25,5 +25,5 @@ class SoundJsonParser(JSONParser):
         except RecursionError:
             raise ParseError("JSON parse error - it is nested too deeply.") from None
         except UnicodeEncodeError:
-            raise ParseError("JSON parse error - it holds half a surrogate pair, which is no character.") from None
+            raise ParseError("JSON parse error - it holds half a surrogate pair, which is not a character.") from None
         return data

@@ -1,4 +1,4 @@
-"""Refusals under /api/ are problem details (RFC 9457), with the protocol's code and the field that is to blame."""
+"""Refusals under /api/ are problem details (RFC 9457), with the protocol's code and the field that was wrong."""
 
 from http import HTTPStatus
 from typing import Any
@@ -19,20 +19,20 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class ProblemRenderer(JSONRenderer):
-    """JSON, under the name that problems have."""
+    """JSON, with the media type of problems."""
 
     media_type = MEDIA_TYPE
 
 
 class Conflict(exceptions.APIException):
-    """What is asked for does not go with how things are now."""
+    """The request conflicts with the present state."""
 
     status_code = 409
     default_code = "conflict"
 
 
 def problem_response(error: Exception, context: dict[str, Any]) -> Response | None:
-    """The exception handler of API views. None: an error that nobody foresaw, which Django reports."""
+    """The exception handler of API views. None: an unexpected error, which Django reports."""
     if isinstance(error, OperationalError):
         error = unavailable()
     if isinstance(error, ValidationError):
@@ -51,7 +51,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
 
 
 def _render_as_problem(response: Response, context: dict[str, Any]) -> None:
-    """Also if the caller could not be let in before it was known what it accepts. People get their page."""
+    """Also when authentication failed before the accepted formats were known. Browsers get their page."""
     request = context.get("request")
     renderer = getattr(request, "accepted_renderer", None)
     if request is not None and (renderer is None or renderer.format == "json" or renderer.format == "ndjson"):

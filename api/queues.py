@@ -1,4 +1,4 @@
-"""/api/queues: what queues there are, how they are, and what operators do to them."""
+"""/api/queues: the queues, their state, and what operators do to them."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, may_see, operator_of, require, require_admin, require_any
+from api.access import may_see, operator_of, require, require_admin, require_any
 from api.diagnoses import CausesSerializer, shown_causes
 from api.fields import BigInteger, Name, Paging, Seconds, Strict, Tags, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.problems import Conflict
 from api.tallies import TallySerializer
 from api.views import ApiView, queue_numbered
@@ -20,9 +20,10 @@ from delivery.figures.status import status_of
 from delivery.inspection.diagnosis import why_queue
 from delivery.inspection.tag_explainer import MATCHES, explain_tags
 from delivery.operating import queues as operating
+from delivery.operating.permissions import May
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.fields import INTEGER_MAX
 from queues.definitions import SETTING_NAMES, tag_set
+from queues.integer_ranges import INTEGER_MAX
 from queues.models import Kind, Overflow, Queue
 
 
@@ -75,7 +76,7 @@ class QueueSerializer(serializers.Serializer):
 
 
 class QueueDetailSerializer(QueueSerializer):
-    """With how many messages it holds in which state, as /status/ says it."""
+    """With its number of messages in each state, as in /status/."""
 
     ready = serializers.IntegerField()
     delayed = serializers.IntegerField()
@@ -96,7 +97,7 @@ class QueueArguments(Paging):
 
 class DeletionArguments(Strict):
     force = serializers.BooleanField(
-        default=False, help_text="Also with messages in it, those that clients are working on included."
+        default=False, help_text="Delete the queue with its messages, including those that clients are working on."
     )
 
 
@@ -137,13 +138,13 @@ def queue_detail(queue: Queue) -> dict[str, Any]:
 
 
 class QueuesApi(ApiView):
-    staff_needs = {"POST": (Staff.CREATE_QUEUES,)}
+    staff_needs = {"POST": (May.CREATE_QUEUES,)}
 
     @extend_schema(parameters=[QueueArguments], responses=page_of(QueueSerializer), operation_id="list_queues")
     def get(self, request: Request) -> Response:
         """The queues on which the caller has any grant, by name."""
         asked = self.asked(QueueArguments)
-        queues = Queue.objects.all()
+        queues = Queue.objects.select_related("counter")
         if "name" in asked:
             queues = queues.filter(name=asked["name"])
         if "prefix" in asked:
@@ -154,7 +155,7 @@ class QueuesApi(ApiView):
             queues = queues.filter(kind=asked["kind"])
         if "paused" in asked:
             queues = queues.filter(paused=asked["paused"])
-        page = keyset_page(
+        page = page_of_rows(
             queues, ("name", "id"), asked, shown=shown_queue, keep=lambda queue: may_see(request, queue.name)
         )
         return Response(page)
@@ -182,7 +183,7 @@ def may_administer(request: Request, name: str) -> bool:
 
 
 class QueueApi(ApiView):
-    staff_needs = {"PATCH": (Staff.CHANGE_QUEUES,), "DELETE": (Staff.DELETE_QUEUES,)}
+    staff_needs = {"PATCH": (May.CHANGE_QUEUES,), "DELETE": (May.DELETE_QUEUES,)}
 
     @extend_schema(responses=QueueDetailSerializer, operation_id="show_queue")
     def get(self, request: Request, shard: int) -> Response:
@@ -193,7 +194,7 @@ class QueueApi(ApiView):
 
     @extend_schema(request=QueueSettingsSerializer, responses=QueueDetailSerializer, operation_id="change_queue")
     def patch(self, request: Request, shard: int) -> Response:
-        """Give settings other values. What is left out stays as it is."""
+        """Change settings. Settings that are left out stay as they are."""
         queue = queue_numbered(shard)
         require_admin(request, [queue])
         operating.queue_change(queue=queue, changes=self.sent(QueueSettingsSerializer), by=operator_of(request))
@@ -201,7 +202,7 @@ class QueueApi(ApiView):
 
     @extend_schema(parameters=[DeletionArguments], responses={200: TallySerializer}, operation_id="delete_queue")
     def delete(self, request: Request, shard: int) -> Response:
-        """Delete an empty queue, or with `force` any."""
+        """Delete an empty queue; with `force`, any queue."""
         queue = queue_numbered(shard)
         require_admin(request, [queue])
         forced = self.asked(DeletionArguments)["force"]
@@ -222,17 +223,17 @@ class QueueActionApi(ApiView):
 
 
 class PauseApi(QueueActionApi):
-    staff_needs = {"POST": (Staff.CHANGE_QUEUES,)}
+    staff_needs = {"POST": (May.CHANGE_QUEUES,)}
 
     @extend_schema(request=None, responses=QueueDetailSerializer, operation_id="pause_queue")
     def post(self, request: Request, shard: int) -> Response:
-        """Hand out nothing more; posts are still accepted."""
+        """Stop handing out messages. Posts are still accepted."""
         operating.queue_pause(queue=self.queue(shard), by=operator_of(request))
         return Response(queue_detail(queue_numbered(shard)))
 
 
 class ResumeApi(QueueActionApi):
-    staff_needs = {"POST": (Staff.CHANGE_QUEUES,)}
+    staff_needs = {"POST": (May.CHANGE_QUEUES,)}
 
     @extend_schema(request=None, responses=QueueDetailSerializer, operation_id="resume_queue")
     def post(self, request: Request, shard: int) -> Response:
@@ -242,11 +243,11 @@ class ResumeApi(QueueActionApi):
 
 
 class PurgeApi(QueueActionApi):
-    staff_needs = {"POST": (Staff.PURGE_QUEUES,)}
+    staff_needs = {"POST": (May.PURGE_QUEUES,)}
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="purge_queue")
     def post(self, request: Request, shard: int) -> Response:
-        """Drop all messages that nobody holds."""
+        """Drop all messages that no client holds."""
         return Response(operating.queue_purge(queue=self.queue(shard), by=operator_of(request)).as_json())
 
 
@@ -262,7 +263,7 @@ class QueueWhyApi(ApiView):
 class ExplainTagsApi(ApiView):
     @extend_schema(parameters=[ExplanationArguments], responses=ExplanationsSerializer, operation_id="explain_tags")
     def get(self, request: Request) -> Response:
-        """Which queues of a name a reader's tags and match choose, and why not the others."""
+        """Which queues of a name match a reader's tags and match mode, and why the others do not."""
         asked = self.asked(ExplanationArguments)
         require_any(request, asked["name"])
         explained = explain_tags(name=asked["name"], tags=asked.get("tags", ()), match=asked.get("match"))

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.access import may_see, require_any
 from api.fields import Paging, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.views import ApiView, found
 from delivery.models import Service, ServiceConfig
 from delivery.moves.service_names import QUEUE_PREFIX, service_of
@@ -37,7 +37,7 @@ class WorkerSerializer(serializers.Serializer):
 
 
 class ServiceDetailSerializer(ServiceSerializer):
-    line = WorkerSerializer(many=True, help_text="Its workers; whoever is next comes first.")
+    line = WorkerSerializer(many=True, help_text="Its workers; the one that gets the next request comes first.")
 
 
 def shown_service(service: Service) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class ServicesApi(ApiView):
     @extend_schema(parameters=[Paging], responses=page_of(ServiceSerializer), operation_id="list_services")
     def get(self, request: Request) -> Response:
         """The services on which the caller has any grant, by name."""
-        page = keyset_page(
+        page = page_of_rows(
             Service.objects.all(),
             ("name", "id"),
             self.asked(Paging),

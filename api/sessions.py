@@ -1,4 +1,4 @@
-"""/api/sessions: who is connected or may come back; closing sessions, and taking away what they hold."""
+"""/api/sessions: sessions that are connected or may resume; closing them, and failing the messages that they hold."""
 
 from typing import Any
 
@@ -8,26 +8,27 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import Staff, operator_of, require_operator
+from api.access import operator_of, require_operator
 from api.fields import Name, Paging, page_of
-from api.pages import keyset_page
+from api.pages import page_of_rows
 from api.problems import Conflict
 from api.tallies import TallySerializer
 from api.views import ApiView, found
 from clients.models import Session
 from delivery.models import Message
 from delivery.operating import sessions as operating
+from delivery.operating.permissions import May
 
 STATES = ("live", "held", "orphaned", "ended")
 
 
 class SessionSerializer(serializers.Serializer):
-    """The id that `hello` handed out is never shown: whoever knows it could take the session up."""
+    """The id from `hello` is never shown: anyone who knows it could resume the session."""
 
     id = serializers.IntegerField()
     state = serializers.ChoiceField(choices=STATES)
     client = serializers.CharField(allow_null=True)
-    key = serializers.CharField(allow_null=True, help_text="The beginning of the key that it showed.")
+    key = serializers.CharField(allow_null=True, help_text="The first characters of its key.")
     node = serializers.CharField(allow_null=True)
     address = serializers.CharField(allow_blank=True)
     connected_at = serializers.DateTimeField()
@@ -80,7 +81,7 @@ class SessionsApi(ApiView):
             sessions = sessions.filter(client__name=asked["client"])
         if "node" in asked:
             sessions = sessions.filter(node__name=asked["node"])
-        return Response(keyset_page(sessions, ("-id",), asked, shown=shown_session))
+        return Response(page_of_rows(sessions, ("-id",), asked, shown=shown_session))
 
 
 class SessionApi(ApiView):
@@ -98,22 +99,22 @@ class SessionApi(ApiView):
 
 
 class DisconnectApi(SessionApi):
-    staff_needs = {"POST": (Staff.DISCONNECT,)}
+    staff_needs = {"POST": (May.DISCONNECT,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="disconnect_session")
     def post(self, request: Request, number: int) -> Response:
-        """Close its socket, wherever that is. What it holds fails at once (`done` says how many). For operators."""
+        """Close its socket, on any node. Its messages fail at once (`done` says how many). For operators."""
         return Response(_act(self.session(number), operating.session_disconnect, request))
 
 
 class FailMessagesApi(SessionApi):
-    staff_needs = {"POST": (Staff.DISCONNECT,)}
+    staff_needs = {"POST": (May.DISCONNECT,)}
     http_method_names = ["post", "options"]
 
     @extend_schema(request=None, responses=TallySerializer, operation_id="fail_messages_of_session")
     def post(self, request: Request, number: int) -> Response:
-        """All that it holds goes on to others, as if it had failed it. For operators."""
+        """Fail all messages that the session holds, so that others get them. For operators."""
         return Response(_act(self.session(number), operating.session_fail_messages, request))
 
 

@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 from clients.models import Client, Permission
 from clients.principal import Principal
 from clients.rest import principal_of
-from delivery.figures.client_records import client_record
+from delivery.figures.clients import client_record
 from delivery.figures.status import status_of
 from delivery.protocol.errors import Code, WillowError
 from queues.definitions import is_name
@@ -18,7 +18,7 @@ from queues.definitions import is_name
 class QueueStatusApi(APIView):
     @extend_schema(responses=OpenApiTypes.OBJECT, operation_id="queue_status")
     def get(self, request: Request, queue_name: str) -> Response:
-        """All queues of a name with their counts and settings, and the totals. For whoever has a grant on the name."""
+        """All queues of a name with their counts and settings, and the totals. For callers with a grant on the name."""
         principal = principal_of(request)
         if not any(principal.may(permission, queue_name) for permission in Permission.values):
             raise WillowError(Code.PERMISSION_DENIED, queue_name, f"Your key grants nothing on {queue_name}.")
@@ -32,9 +32,11 @@ class ClientRecordApi(APIView):
     @extend_schema(responses=OpenApiTypes.OBJECT, operation_id="client_record")
     def get(self, request: Request, client_name: str) -> Response:
         """The record of a client, as `registered` gives it, and where it is connected."""
-        # First of all, so that nobody learns by asking which names exist.
+        # Before anything else, so that callers cannot find out which names exist.
         if not _may_read(principal_of(request), client_name):
-            raise WillowError(Code.PERMISSION_DENIED, client_name, f"Your key is not one of the client {client_name}.")
+            raise WillowError(
+                Code.PERMISSION_DENIED, client_name, f"Your key does not belong to the client {client_name}."
+            )
         client = Client.objects.filter(name=client_name).first() if is_name(client_name) else None
         if client is None:
             raise WillowError(Code.NO_OBJECT, client_name, f"There is no client {client_name}.")
@@ -42,5 +44,5 @@ class ClientRecordApi(APIView):
 
 
 def _may_read(principal: Principal, client_name: str) -> bool:
-    """A key reads the record of its own client; operators, and those who need no key, read all."""
+    """A key may read the record of its own client. Operators, and callers who need no key, may read all."""
     return principal.key_id is None or principal.is_operator or principal.client_name == client_name

@@ -1,4 +1,4 @@
-"""What became of an action on many messages, as it is answered."""
+"""The result of an action on many messages."""
 
 from rest_framework import serializers
 
@@ -8,4 +8,4 @@ class TallySerializer(serializers.Serializer):
     skipped = serializers.IntegerField(help_text="Held by a client, in another state, or gone.")
     failed = serializers.IntegerField()
     reasons = serializers.DictField(child=serializers.IntegerField(), help_text="How many were not done, and why.")
-    more = serializers.BooleanField(help_text="The action ended at its bound: do it again for the rest.")
+    more = serializers.BooleanField(help_text="The action reached its limit; repeat it for the rest.")

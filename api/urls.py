@@ -25,7 +25,7 @@ from api.views import NUMBERS_IN_ADDRESSES, ApiView
 
 __all__ = ["KeyScheme", "urlpatterns"]  # importing it tells drf-spectacular of keys
 
-NUMBER = "[0-9]{1,18}"  # digits: more than any number that was ever given out, and less than a bigint overflows at
+NUMBER = "[0-9]{1,18}"  # digits: enough for any number that is given out, and fewer than a bigint holds
 
 
 def address(text: str, view: type[Any], **options: Any) -> URLPattern:

@@ -16,7 +16,7 @@ from delivery.protocol.errors import Code, WillowError
 from queues.models import Queue
 
 STATEMENT_SECONDS = 10
-NOT_OURS = ("token", "format")  # arguments that say who asks, and for which form
+NOT_OURS = ("token", "format")  # arguments that identify the caller or the format
 NUMBERS_IN_ADDRESSES = ("shard", "sequence", "number")
 
 Row = TypeVar("Row")
@@ -25,15 +25,17 @@ Row = TypeVar("Row")
 class ApiView(APIView):
     """Reads and answers JSON, refuses with problem details, and tells callers when nothing has changed (ETag)."""
 
-    parser_classes = [SoundJsonParser]  # only: a browser asks before it sends JSON across sites
-    staff_needs: ClassVar[StaffNeeds] = {}  # by method; what is not named needs the permission to look
+    parser_classes = [
+        SoundJsonParser
+    ]  # only JSON: browsers send a preflight request before they post JSON to another site
+    staff_needs: ClassVar[StaffNeeds] = {}  # by method; other methods need May.LOOK
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         return conditional_page(super().as_view(**initkwargs))
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Numbers in addresses are numbers."""
+        """Converts the numbers in the address."""
         read = {name: int(value) if name in NUMBERS_IN_ADDRESSES else value for name, value in kwargs.items()}
         return super().dispatch(request, *args, **read)
 
@@ -47,14 +49,14 @@ class ApiView(APIView):
             cursor.execute(f"SET statement_timeout = {STATEMENT_SECONDS * 1000}")
 
     def asked(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
-        """The arguments behind the address, checked. Not as a form's, where an empty field would count as none."""
+        """The arguments of the query string, checked. Not read as a form, which would ignore empty fields."""
         given, fields = self.request.query_params, serializer().fields
         lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
         data = {name: given.getlist(name) if name in lists else given[name] for name in given if name not in NOT_OURS}
         return _checked(serializer(data=data))
 
     def sent(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
-        """The JSON object that came, checked."""
+        """The JSON object of the request, checked."""
         return _checked(serializer(data=self.request.data))
 
 

@@ -5,15 +5,21 @@ import dataclasses
 import importlib.util
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks import report
 from benchmarks.figures import Figure
-from benchmarks.peers.comparison import compare
+from benchmarks.peers.comparison import PEERS, compare
+from benchmarks.price.comparison import compare_prices
 from benchmarks.profiling import Profile
 from benchmarks.scale import FULL, QUICK, Scale
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.stage import Stage, stage
+from benchmarks.sweep.growth import GROWTHS
+from benchmarks.sweep.sweep import sweep
+
+BEFORE_THE_PRICE_WAS_CUT = "0b77f66"
 
 
 def main(arguments: list[str]) -> int:
@@ -21,28 +27,49 @@ def main(arguments: list[str]) -> int:
     scale = QUICK if options.quick else FULL
     if options.runs:
         scale = dataclasses.replace(scale, runs=options.runs)
-    if options.what == "peers":
-        figures = compare(scale)
-    elif options.what == "pipeline":
-        figures = _measure_pipeline(scale)
-    else:
-        figures = _run_scenarios(options.only, scale, profiled=options.profile)
+    measure = MEASUREMENTS[options.what]
+    figures = measure(scale, options)
     report.write_json(figures, options.json or report.default_file(options.what))
     return 1 if any(figure.passed is False for figure in figures) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="./willow bench", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("willow", "peers", "pipeline"), default="willow")
-    parser.add_argument("--quick", action="store_true", help="everything small, in under three minutes")
-    parser.add_argument("--runs", type=int, metavar="N", help="of which the medians are taken")
-    parser.add_argument("--only", choices=[scenario.NAME for scenario in SCENARIOS], help="one scenario")
+    parser.add_argument("what", nargs="?", choices=MEASUREMENTS, default="willow")
+    parser.add_argument("--quick", action="store_true", help="everything small, in a few minutes")
+    parser.add_argument("--runs", "--rounds", type=int, metavar="N", help="of which the medians are taken")
+    parser.add_argument("--only", metavar="NAME,…", help="only these scenarios, peers or things that grow")
+    parser.add_argument("--against", metavar="REVISION", default=BEFORE_THE_PRICE_WAS_CUT, help="for `price`")
     parser.add_argument("--profile", action="store_true", help="show where the broker's CPU time goes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the numbers go")
     return parser
 
 
-def _measure_pipeline(scale: Scale) -> list[Figure]:
+def _chosen(options: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """Those that `--only` names, or all; in their own order."""
+    known = list(names)
+    wanted = options.only.split(",") if options.only else known
+    if unknown := [name for name in wanted if name not in known]:
+        sys.exit(f"--only: there is no {unknown[0]}; there are {', '.join(known)}.")
+    return [name for name in known if name in wanted]
+
+
+def _price(scale: Scale, options: argparse.Namespace) -> list[Figure]:
+    figures = compare_prices(scale, options.against)
+    report.print_heading()
+    report.print_figures(figures)
+    return figures
+
+
+def _sweep(scale: Scale, options: argparse.Namespace) -> list[Figure]:
+    return sweep(scale, _chosen(options, [growth.name for growth in GROWTHS]))
+
+
+def _peers(scale: Scale, options: argparse.Namespace) -> list[Figure]:
+    return compare(scale, _chosen(options, PEERS))
+
+
+def _pipeline(scale: Scale, options: argparse.Namespace) -> list[Figure]:
     if importlib.util.find_spec("pyspark") is None:
         sys.exit("PySpark is not installed. `./willow pipeline status` installs it, once.")
     from benchmarks.pipeline import measure_pipeline  # here, because the other benchmarks do without Spark
@@ -50,13 +77,14 @@ def _measure_pipeline(scale: Scale) -> list[Figure]:
     return measure_pipeline(scale)
 
 
-def _run_scenarios(only: str | None, scale: Scale, *, profiled: bool) -> list[Figure]:
-    chosen = [scenario for scenario in SCENARIOS if only in (None, scenario.NAME)]
+def _scenarios(scale: Scale, options: argparse.Namespace) -> list[Figure]:
+    names = _chosen(options, [scenario.NAME for scenario in SCENARIOS])
+    chosen = [scenario for scenario in SCENARIOS if scenario.NAME in names]
     figures: list[Figure] = []
     report.print_heading()
     with stage() as prepared:
         for scenario in chosen:
-            profile = Profile() if profiled else None
+            profile = Profile() if options.profile else None
             prepared.begin_scenario(profile)
             found = scenario.run(prepared, scale)
             report.print_figures(found)
@@ -70,6 +98,9 @@ def _run_scenarios(only: str | None, scale: Scale, *, profiled: bool) -> list[Fi
 def _show_complaints(prepared: Stage) -> None:
     if log := prepared.broker.log():
         print(f"The broker logged:\n{log}", file=sys.stderr)
+
+
+MEASUREMENTS = {"willow": _scenarios, "price": _price, "sweep": _sweep, "peers": _peers, "pipeline": _pipeline}
 
 
 def _stop(number: int, frame: object) -> None:

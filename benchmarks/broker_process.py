@@ -57,6 +57,13 @@ class BrokerProcess:
         environ = {**self._environ, "DJANGO_SUPERUSER_PASSWORD": password}
         subprocess.run([sys.executable, "manage.py", *command], cwd=PROJECT_FOLDER, env=environ, check=True)
 
+    def output_of(self, *command: str) -> str:
+        """What a command of Django prints, with the broker's settings."""
+        arguments = [sys.executable, "manage.py", *command]
+        return subprocess.run(
+            arguments, cwd=PROJECT_FOLDER, env=self._environ, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+
     def start(self) -> None:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -34,57 +35,83 @@ class RawQueue:
         self._holder = holder
         self.floor = 0  # the index below which nothing is left to claim
 
-    async def post(self, columns: dict[str, Any]) -> None:
-        cursor = await self._flushing.execute(statement("post"), columns, binary=True)
+    async def post(self, prepared: "PreparedPost") -> None:
+        cursor = await self._flushing.execute(statement(prepared.statement), prepared.values, binary=True)
         await cursor.fetchall()
 
-    def post_columns(self, bodies: Sequence[bytes]) -> dict[str, Any]:
-        size = len(bodies)
-        return {
-            "queue_id": BigintColumn([self._queue_id] * size),
-            "priority": BigintColumn([0] * size),
-            "body": ByteaColumn(bodies),
-            "delay": Float8Column([None] * size),
-            "ttl": Float8Column([None] * size),
-            "key": TextColumn([None] * size),
-            "poster": BigintColumn([POSTER] * size),
-            "label": BigintColumn([LABEL] * size),
-            "notify": BigintColumn([SYNC] * size),
-            "work_timeout": Float8Column([None] * size),
-            "holder": BigintColumn([None] * size),
-            "index_before": BigintColumn([None] * size),
-            "node": NODE,
+    def prepare_post(self, bodies: Sequence[bytes]) -> "PreparedPost":
+        """As the broker does: a single message goes by a statement of its own."""
+        values = {
+            "queue_id": self._queue_id,
+            "sequence": None,  # a new ID, as in a queue of which none is free
+            "priority": 0,
+            "delay": None,
+            "ttl": None,
+            "key": None,
+            "poster": POSTER,
+            "label": LABEL,
+            "notify": SYNC,
+            "work_timeout": None,
+            "holder": None,
+            "index_before": None,
         }
+        if len(bodies) == 1:
+            return PreparedPost("post_one", values | {"body": bodies[0], "node": NODE})
+        columns = {name: POST_COLUMNS[name]([value] * len(bodies)) for name, value in values.items()}
+        return PreparedPost("post", columns | {"body": ByteaColumn(bodies), "node": NODE})
 
     async def claim(self, count: int) -> list[Row]:
-        columns = {
-            "queue_id": BigintColumn([self._queue_id]),
-            "first_place": BigintColumn([1]),
-            "places": BigintColumn([count]),
-            "floor_rank": BigintColumn([RANK_OF_PRIORITY_0]),
-            "floor_index": BigintColumn([self.floor]),
+        values = {
+            "queue_id": self._queue_id,
+            "places": count,
+            "floor_rank": RANK_OF_PRIORITY_0,
+            "floor_index": self.floor,
             "holder": BigintColumn([self._holder] * count),
             "work_timeout": Float8Column([QUEUES_OWN_TIMEOUT] * count),
             "node": NODE,
         }
-        cursor = await self._writing.execute(statement("claim"), columns, binary=True)
+        cursor = await self._writing.execute(statement("claim_from_one"), values, binary=True)
         return await cursor.fetchall()
 
     async def finish(self, claimed: Sequence[Row]) -> None:
+        common = {"outcome": "finished", "node": NODE, "node_name": "raw"}
+        if len(claimed) == 1:
+            ((_, _, sequence, index, *_),) = claimed
+            values = {"queue_id": self._queue_id, "sequence": sequence, "index": index, "holder": self._holder}
+            values |= {"attempt": None, "client": None, "reply": None}
+            cursor = await self._writing.execute(statement("finish_one"), values | common, binary=True)
+        else:
+            cursor = await self._writing.execute(statement("finish"), self._endings(claimed) | common, binary=True)
+        await cursor.fetchall()
+
+    def _endings(self, claimed: Sequence[Row]) -> dict[str, Any]:
         size = len(claimed)
-        columns = {
+        return {
             "queue_id": BigintColumn([self._queue_id] * size),
             "sequence": BigintColumn([sequence for _, _, sequence, *_ in claimed]),
             "index": BigintColumn([index for _, _, _, index, *_ in claimed]),
             "holder": BigintColumn([self._holder] * size),
+            "attempt": BigintColumn([None] * size),
             "client": TextColumn([None] * size),
             "reply": ByteaColumn([None] * size),
-            "outcome": "finished",
-            "node": NODE,
-            "node_name": "raw",
         }
-        cursor = await self._writing.execute(statement("finish"), columns, binary=True)
-        await cursor.fetchall()
+
+
+@dataclass(frozen=True)
+class PreparedPost:
+    """A statement and its parameters, made once for many posts of the same messages."""
+
+    statement: str
+    values: dict[str, Any]
+
+
+POST_COLUMNS: dict[str, type] = {
+    **dict.fromkeys(
+        ("queue_id", "sequence", "priority", "poster", "label", "notify", "holder", "index_before"), BigintColumn
+    ),
+    **dict.fromkeys(("delay", "ttl", "work_timeout"), Float8Column),
+    "key": TextColumn,
+}
 
 
 @asynccontextmanager
@@ -131,15 +158,15 @@ async def fill(database_url: str, queue_id: int, *, messages: int, body_size: in
     """Put messages into a queue, a thousand at a time."""
     async with raw_queues(database_url, queue_id, 1) as (queue,):
         for begin in range(0, messages, FILL_BATCH):
-            await queue.post(queue.post_columns([b"x" * body_size] * min(FILL_BATCH, messages - begin)))
+            await queue.post(queue.prepare_post([b"x" * body_size] * min(FILL_BATCH, messages - begin)))
 
 
 async def pass_through(database_url: str, queue_id: int, *, messages: int, body_size: int) -> None:
     """Post, claim and finish messages, a thousand at a time."""
     async with raw_queues(database_url, queue_id, 1) as (queue,):
-        columns = queue.post_columns([b"x" * body_size] * FILL_BATCH)
+        post = queue.prepare_post([b"x" * body_size] * FILL_BATCH)
         for _ in range(0, messages, FILL_BATCH):
-            await queue.post(columns)
+            await queue.post(post)
             claimed = await queue.claim(FILL_BATCH)
             queue.floor = max(index for _, _, _, index, *_ in claimed)
             await queue.finish(claimed)

@@ -12,6 +12,7 @@ class Scale:
     short_backlog: int  # messages waiting in a short one
     lifetime: int  # messages over which memory must stay flat
     idle_connections: int
+    swept_sizes: tuple[int, ...]  # of everything that can grow
     journal_rows: int  # over which a run of the pipeline goes while the broker works
     journal_sizes: tuple[int, ...]  # rows of runs that are timed
     engine_rows: int  # of which each engine makes facts
@@ -25,6 +26,7 @@ FULL = Scale(
     short_backlog=10_000,
     lifetime=1_000_000,
     idle_connections=1_000,
+    swept_sizes=(100, 1_000, 10_000, 100_000, 1_000_000),
     journal_rows=5_000_000,
     journal_sizes=(100_000, 1_000_000, 10_000_000),
     engine_rows=1_000_000,
@@ -37,6 +39,7 @@ QUICK = Scale(
     short_backlog=10_000,
     lifetime=60_000,
     idle_connections=300,
+    swept_sizes=(100, 10_000),
     journal_rows=300_000,
     journal_sizes=(100_000, 300_000),
     engine_rows=300_000,

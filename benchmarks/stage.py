@@ -18,7 +18,8 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 MESSAGES_GO: LiteralString = (
-    "TRUNCATE delivery_message, delivery_freesequences, delivery_pendingnotice, delivery_journal"
+    "TRUNCATE delivery_message, delivery_endedcount, delivery_pendingnotice, delivery_journal;"
+    "INSERT INTO delivery_endedcount SELECT queue_id, 0, newest_index FROM queues_counter"
 )
 
 
@@ -87,7 +88,7 @@ class Stage:
     def _message_counts(self) -> tuple[int, int]:
         """How many messages were posted and how many have ended."""
         (counts,) = self.rows(
-            "SELECT (SELECT coalesce(sum(newest_index), 0)::bigint FROM queues_queue), count(*) FROM delivery_journal"
+            "SELECT (SELECT coalesce(sum(newest_index), 0)::bigint FROM queues_counter), count(*) FROM delivery_journal"
         )
         posted, ended = counts
         return posted, ended

@@ -1,18 +1,14 @@
-"""The admin's pages of clients, nodes and sessions. Those of keys are in clients/key_admin.py."""
+"""The admin's pages of clients, nodes and sessions, as far as they only show: delivery/admin.py adds what changes
+them, and the pages of keys."""
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
-from clients.key_admin import KeyAdmin
 from clients.models import Client, Key, Node, Session, Subscription
 from clients.selectors import key_state, live_session_of
-from clients.services import client_define, client_delete
 from queues.admin_bases import ReadOnlyAdmin, ReadOnlyInline, ServiceAdmin
-
-admin.site.register(Key, KeyAdmin)
 
 
 class SubscriptionInline(ReadOnlyInline):
@@ -31,7 +27,7 @@ class KeyInline(ReadOnlyInline):
 
 
 class ClientAdmin(ServiceAdmin):
-    """As far as it needs no look at messages: delivery/admin.py adds that, and registers it."""
+    """What does not need messages or the audit; delivery/admin.py adds those, and registers it."""
 
     list_display = ["name", "persistent", "defined_at", "last_seen_at"]
     list_filter = ["persistent"]
@@ -56,16 +52,10 @@ class ClientAdmin(ServiceAdmin):
         session = live_session_of(client)
         return f"{session.node}, since {session.connected_at:%Y-%m-%d %H:%M:%S %Z}" if session else "not connected"
 
-    def save_model(self, request: HttpRequest, obj: Client, form: forms.ModelForm, change: bool) -> None:
-        obj.pk = client_define(name=obj.name, persistent=obj.persistent).pk
-
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Keys and sessions cannot be deleted by themselves, but they go with their client."""
         to_delete, counts, _, protected = super().get_deleted_objects(objs, request)
         return to_delete, counts, set(), protected
-
-    def delete_model(self, request: HttpRequest, obj: Client) -> None:
-        client_delete(client=obj)
 
 
 @admin.register(Node)

@@ -31,7 +31,7 @@ def ask(request: HttpRequest, question: Question, *, back: str) -> HttpResponse:
 def answer(
     request: HttpRequest, question: Question, action: Callable[[], str], *, back: str, answered: bool | None = None
 ) -> HttpResponse:
-    """Ask, or if that was done, act: what comes of it is told on the page that the operator came from."""
+    """Ask; or act, once the question is answered, and show the result on the page that the operator came from."""
     form = question.form
     is_answered = request.method == "POST" if answered is None else answered
     if not is_answered or (form is not None and not form.is_valid()):
@@ -41,7 +41,7 @@ def answer(
 
 
 def way_back(request: HttpRequest, otherwise: str) -> str:
-    """Only ever to an address of this site."""
+    """Only to addresses of this site."""
     wanted = request.POST.get("back") or request.GET.get("back") or ""
     if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
         return wanted

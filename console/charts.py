@@ -27,7 +27,7 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    about: str  # what it shows, for who cannot see it
+    about: str  # what it shows, for screen readers
     labels: Sequence[str]  # of the points, left to right
     series: Sequence[Series]
     unit: str = ""
@@ -87,7 +87,7 @@ def spark(values: Values, about: str) -> SafeString:
 
 
 def nice_top(highest: float) -> float:
-    """The end of an axis: the next number that people like."""
+    """The end of an axis: the next round number."""
     if highest <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(highest))
@@ -95,7 +95,7 @@ def nice_top(highest: float) -> float:
 
 
 def figure(value: float) -> str:
-    """A number as short as it can be understood: 950, 1.2 k, 3.4 M."""
+    """A short number: 950, 1.2 k, 3.4 M."""
     for limit, unit in ((1e9, " G"), (1e6, " M"), (1e4, " k")):
         if abs(value) >= limit:
             scaled = value / (limit if limit != 1e4 else 1e3)
@@ -129,7 +129,7 @@ def _drawn(line: Series, top: float) -> str:
 
 
 def _path(values: Values, top: float, *, height: float = HEIGHT, width: float = WIDTH) -> str:
-    """Where a value is missing, the line is too."""
+    """Missing values leave gaps in the line."""
     step = width / max(len(values) - 1, 1)
     drawn: list[str] = []
     pen_is_down = False

@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from delivery.inspection.filters import MessageFilter
-from delivery.inspection.search import MessageQuery
 from delivery.moves.message_id import MessageId
 from delivery.moves.states import Reason
 from delivery.operating.dead_letters import dead_letter_queue_ids
@@ -32,16 +31,6 @@ class DeadLetterChoice:
     def filter(self) -> MessageFilter:
         queue_ids = (self.queue.pk,) if self.queue else dead_letter_queue_ids()
         return MessageFilter(queue_ids=queue_ids, reason=self.reason, signature=self.signature)
-
-    def query(self, backwards: bool) -> MessageQuery:
-        queue_id = self.queue.pk if self.queue else None
-        return MessageQuery(
-            queue_id=queue_id,
-            queue_name="" if self.queue else "*.dead",
-            reason=self.reason,
-            signature=self.signature,
-            backwards=backwards,
-        )
 
     def pairs(self) -> list[tuple[str, str]]:
         """As forms and addresses say it."""

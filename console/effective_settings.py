@@ -1,4 +1,4 @@
-"""The settings that a queue goes by, and where each comes from."""
+"""The settings of a queue, and where each comes from."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -25,7 +25,7 @@ class EffectiveSetting:
 
 
 def effective_settings(queue: Queue) -> list[EffectiveSetting]:
-    """Those that mean something for its kind."""
+    """The settings that apply to its kind."""
     idle = ONLY_WORK if queue.kind == Kind.STREAM else ONLY_STREAMS
     usual = default_settings(queue.name)
     return [
@@ -47,7 +47,7 @@ def _setting(queue: Queue, name: str, usual: Any) -> EffectiveSetting:
 
 
 def _environment(name: str) -> tuple[str, bool]:
-    """The variable that gives new queues this setting, if there is one, and whether it says something of its own."""
+    """The variable with the default for this setting, if there is one, and whether it was changed."""
     for field in fields(settings.WILLOW):
         if field.name == name:
             declared = field.metadata["setting"]

@@ -29,7 +29,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
 
 from console.live.parts import Part
-from console.permissions import May, allowed, permissions_of
+from delivery.operating.permissions import May, allowed, permissions_of, refusal
 
 View = Callable[..., HttpResponseBase]
 
@@ -45,7 +45,7 @@ def screen(may: May, *, live: Part | None = None) -> Callable[[View], View]:
 
         @wraps(view)
         def entered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            # Looked up now: the theme puts its own site in the place of Django's while the apps are loaded.
+            # Looked up now: the theme replaces Django's admin site while the apps are loaded.
             return admin.site.admin_view(guarded)(request, *args, **kwargs)
 
         entered.live, entered.may = live, may  # type: ignore[attr-defined]
@@ -55,13 +55,13 @@ def screen(may: May, *, live: Part | None = None) -> Callable[[View], View]:
 
 
 def demand(request: HttpRequest, may: May) -> None:
-    """Inside a screen: for what not everybody may do who may look at it."""
+    """Inside a screen: for actions that need more than the permission of the screen."""
     if not allowed(request.user, may):
-        raise PermissionDenied(f"Your account does not have the permission {may}.")
+        raise PermissionDenied(refusal(may))
 
 
 def page(request: HttpRequest, template: str, *, title: str, part: Part | None = None, **context: Any) -> HttpResponse:
-    """A screen, with navigation and everything around it. What its live part shows can be used all over the page."""
+    """A screen, with navigation and everything around it. All of the page can use the values of its live part."""
     read = part.read(request.GET, **request.resolver_match.kwargs) if part and request.resolver_match else {}
     around = {"title": title, "part": part, "may": permissions_of(request.user)}
     everything = {**admin.site.each_context(request), **around, **read, **context}
@@ -70,11 +70,11 @@ def page(request: HttpRequest, template: str, *, title: str, part: Part | None =
 
 
 def attempt(request: HttpRequest, action: Callable[[], str]) -> bool:
-    """Do what the operator asked for, and say its sentence; or why it was refused. True if it was done."""
+    """Run the action and show its message, or show why it was refused. True if it was done."""
     try:
         done = action()
-    except ValidationError as refusal:
-        for sentence in refusal.messages:
+    except ValidationError as refused:
+        for sentence in refused.messages:
             messages.error(request, sentence)
         return False
     messages.success(request, done)

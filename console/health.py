@@ -15,7 +15,7 @@ from delivery.figures.database import Snapshot
 from delivery.figures.queues import QueueFigures
 from delivery.models import DutyRun
 
-OLD_SECONDS = 300.0  # that a claimable message may wait before somebody should know
+OLD_SECONDS = 300.0  # that a claimable message may wait without a warning
 UNCONSUMED_SECONDS = 60.0
 FULL_SHARE = 0.9  # of max_length, and of the number of queues
 REAPER_SECONDS = 30.0  # without a sign of the reaper
@@ -142,7 +142,7 @@ def _of_snapshots(snapshots: Iterable[Snapshot]) -> Iterator[Reason]:
 
 
 def waiting_queues(queues: Iterable[QueueFigures]) -> list[QueueFigures]:
-    """Those with a message that could be claimed, longest first. Dead letters wait for people, not for clients."""
+    """Queues with a claimable message, the longest wait first. Dead letters wait for people, not for clients."""
     waiting = [queue for queue in queues if queue.oldest_age is not None and not queue.is_dead_letters]
     return sorted(waiting, key=lambda queue: -(queue.oldest_age or 0))
 

@@ -8,11 +8,11 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from console.message_forms import MessageSearchForm
-from console.permissions import May, allowed
-from delivery.inspection.filters import MessageFilter, messages_page
-from delivery.inspection.search import filter_of
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.search import find_ids
 from delivery.moves.message_id import MessageId
 from delivery.operating.messages import Choice
+from delivery.operating.permissions import May, allowed
 
 MOST_COUNTED = 10_000
 
@@ -43,15 +43,16 @@ def _matching(search: str, user: User | AnonymousUser) -> MessageChoice:
         raise ValidationError(f"The search is wrong: {name}: {errors[0]}")
     if not form.is_narrowed:
         raise ValidationError("Search for something first: this would be all messages of all queues.")
-    query = form.query()
-    if query.text and not allowed(user, May.SEE_BODIES):
+    chosen = form.filter()
+    if chosen.text and not allowed(user, May.SEE_BODIES):
         raise ValidationError("Your account may not see bodies, so it cannot search in them.")
-    chosen = filter_of(query)
     words = f"all that match, {_counted(chosen)}"
-    return MessageChoice(chosen, [("matching", search)], words, ("What matches by the time you answer is meant.",))
+    return MessageChoice(
+        chosen, [("matching", search)], words, ("The action covers what matches when you confirm it.",)
+    )
 
 
 def _counted(chosen: MessageFilter) -> str:
-    page = messages_page(chosen=chosen, limit=MOST_COUNTED)
+    page = find_ids(chosen, limit=MOST_COUNTED)
     count = f"{len(page.rows):,} message{'' if len(page.rows) == 1 else 's'}"
     return count if page.next is None else f"{count} or more"

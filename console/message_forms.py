@@ -1,17 +1,17 @@
-"""The forms about messages. What is wrong with a field is said beside it."""
+"""The forms about messages. Errors are shown beside their fields."""
 
 from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 
 from clients.moments import SPANS, read_span
-from delivery.inspection.search import MessageQuery
+from delivery.inspection.filters import OLDEST_INDEX, MessageFilter, queue_ids_like
 from delivery.moves.states import State
 from queues.definitions import tag_set
 from queues.integer_ranges import BIGINT_MAX
-
-HIGHEST_PRIORITY = 2**32 - 1
+from queues.models import Kind
 
 
 class OptionalSpanField(forms.CharField):
@@ -58,21 +58,26 @@ class MessageSearchForm(forms.Form):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether it chooses anything, so that not simply everything is meant. How it is ordered chooses nothing."""
+        """Whether any field narrows the search. The order does not."""
         return any(self.data.get(name) for name in self.fields if name != "sort")
 
-    def query(self) -> MessageQuery:
-        """Of a form that is valid."""
-        chosen = self.cleaned_data
-        return MessageQuery(
-            queue_id=chosen["queue_id"],
-            queue_name=chosen["queue"],
-            tags=chosen["tags"],
-            state=chosen["state"],
-            sequence=chosen["id"],
-            index=chosen["index"],
-            older_than=chosen["older"],
-            younger_than=chosen["younger"],
-            text=chosen["text"],
-            backwards=chosen["sort"] == "last",
+    @property
+    def is_backwards(self) -> bool:
+        return self.cleaned_data["sort"] == "last"
+
+    def filter(self) -> MessageFilter:
+        """Of a form that is valid. Ages are counted from now on."""
+        given, now = self.cleaned_data, timezone.now()
+        index = given["index"]
+        # No index is kept for retained messages: it would hold every message of a stream.
+        kind = Kind.STREAM if given["state"] == State.RETAINED else None
+        return MessageFilter(
+            queue_ids=queue_ids_like(queue_id=given["queue_id"], name=given["queue"], tags=given["tags"], kind=kind),
+            states=frozenset() if given["state"] is None else frozenset({given["state"]}),
+            sequence=given["id"],
+            index_from=OLDEST_INDEX if index is None else index,
+            index_to=BIGINT_MAX if index is None else index,
+            posted_before=now - given["older"] if given["older"] else None,
+            posted_after=now - given["younger"] if given["younger"] else None,
+            text=given["text"] or None,
         )

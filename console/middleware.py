@@ -1,4 +1,4 @@
-"""What holds for every page of the console and of Django's admin: bounded queries, and problems told in words."""
+"""What holds for every page of the console and of Django's admin: bounded queries, and readable error pages."""
 
 import logging
 from collections.abc import Callable
@@ -25,9 +25,7 @@ class ConsolePages:
         if not request.path.startswith(ADDRESSES):
             return self._get_response(request)
         if _holds_nul(request):
-            return problem_page(
-                request, Problem(400, "Not understood", "The character NUL is in no text that is kept.")
-            )
+            return problem_page(request, Problem(400, "Bad request", "Texts cannot hold the character NUL."))
         try:
             with query_time():
                 return self._get_response(request)
@@ -52,14 +50,14 @@ class ConsolePages:
 
 
 def _holds_nul(request: HttpRequest) -> bool:
-    """PostgreSQL has no texts with it, so that no question with it can be asked."""
+    """PostgreSQL's texts cannot hold it, so no query can use it."""
     every = (values for given in (request.GET, request.POST) for _, values in given.lists())
     return any("\0" in value for values in every for value in values)
 
 
 def _of_storage(error: Exception) -> Problem:
-    logger.warning("The console could not ask the storage: %s", error)
+    logger.warning("The console could not query the storage: %s", error)
     if isinstance(error.__cause__, errors.QueryCanceled):
-        why = f"A question to the database took longer than {QUERY_SECONDS:g} seconds and was given up."
-        return Problem(503, "This took too long", why + " Narrow it down, or try again when there is less to do.")
+        why = f"A database query took longer than {QUERY_SECONDS:g} seconds and was cancelled."
+        return Problem(503, "This took too long", why + " Narrow it down, or try again when the broker is less busy.")
     return Problem(503, "The storage cannot be reached", "The broker goes on as soon as PostgreSQL answers again.")

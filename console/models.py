@@ -2,11 +2,19 @@
 
 from django.db import models
 
-from console.permissions import CONSOLE_PERMISSIONS
-
 
 class ConsolePermission(models.Model):
+    """The console's own permissions; the others come with their models (delivery/operating/permissions.py)."""
+
     class Meta:
         managed = False
         default_permissions = ()
-        permissions = CONSOLE_PERMISSIONS
+        permissions = (
+            ("look", "Can look at the console"),
+            ("see_bodies", "Can see the bodies of messages"),
+            ("see_audit", "Can see the audit trail"),
+            ("purge_queues", "Can purge queues"),
+            ("change_messages", "Can retry, drop and move messages and change their priority"),
+            ("redrive_dead_letters", "Can redrive and purge dead letters"),
+            ("disconnect_clients", "Can disconnect clients and fail their messages"),
+        )

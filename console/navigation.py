@@ -6,11 +6,11 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from console.permissions import May, allowed
+from delivery.operating.permissions import May, allowed
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Item:
     title: str
     icon: str  # of Material Symbols
     name: str  # of its address
@@ -21,30 +21,30 @@ class Place:
 QUEUE_PAGES = ("console:queue", "console:queue_new", "console:queue_settings", "console:queue_purge",
                "console:queue_delete")  # fmt: skip
 
-PLACES: dict[str, tuple[Place, ...]] = {
-    "": (Place("Overview", "monitoring", "console:overview"),),
+ITEMS: dict[str, tuple[Item, ...]] = {
+    "": (Item("Overview", "monitoring", "console:overview"),),
     "Messages": (
-        Place("Queues", "stacks", "console:queues", QUEUE_PAGES),
-        Place("Messages", "mail", "console:messages", ("console:message", "console:messages_act")),
-        Place(
+        Item("Queues", "stacks", "console:queues", QUEUE_PAGES),
+        Item("Messages", "mail", "console:messages", ("console:message", "console:messages_act")),
+        Item(
             "Dead letters",
             "skull",
             "console:dead_letters",
             ("console:dead_letter_list", "console:dead_letters_drop", "console:redrive_new", "console:redrive"),
         ),
-        Place("Tag explainer", "sell", "console:tag_explainer"),
+        Item("Tag explainer", "sell", "console:tag_explainer"),
     ),
     "Programs": (
-        Place("Clients", "devices", "console:clients", ("console:client", "console:client_new", "console:key_new")),
-        Place("Sessions", "lan", "console:sessions"),
-        Place("Services", "handshake", "console:services", ("console:service",)),
+        Item("Clients", "devices", "console:clients", ("console:client", "console:client_new", "console:key_new")),
+        Item("Sessions", "lan", "console:sessions"),
+        Item("Services", "handshake", "console:services", ("console:service",)),
     ),
     "Broker": (
-        Place("Nodes", "hub", "console:nodes"),
-        Place("Reaper", "cleaning_services", "console:reaper"),
-        Place("Database", "database", "console:database"),
-        Place("Analysts", "query_stats", "console:analysts"),
-        Place("Audit", "history_edu", "console:audit", may=May.SEE_AUDIT),
+        Item("Nodes", "hub", "console:nodes"),
+        Item("Reaper", "cleaning_services", "console:reaper"),
+        Item("Database", "database", "console:database"),
+        Item("Analysts", "query_stats", "console:analysts"),
+        Item("Audit", "history_edu", "console:audit", may=May.SEE_AUDIT),
     ),
 }
 
@@ -60,21 +60,21 @@ RECORDS = (
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     here = request.resolver_match.view_name if request.resolver_match else ""
     groups = [
-        {"title": title, "separator": False, "items": [_item(place, here, request) for place in places]}
-        for title, places in PLACES.items()
+        {"title": title, "separator": False, "items": [_shown(item, here, request) for item in items]}
+        for title, items in ITEMS.items()
     ]
     records = [_record(*record, here=here, request=request) for record in RECORDS]
     return [*groups, {"title": "Records", "separator": True, "items": records}]
 
 
-def _item(place: Place, here: str, request: HttpRequest) -> dict[str, Any]:
-    at_index = here == "admin:index" and place.name == "console:overview"
+def _shown(item: Item, here: str, request: HttpRequest) -> dict[str, Any]:
+    at_index = here == "admin:index" and item.name == "console:overview"
     return {
-        "title": place.title,
-        "icon": place.icon,
-        "link": reverse(place.name),
-        "active": here == place.name or here in place.inner or at_index,
-        "permission": lambda _: allowed(request.user, place.may),
+        "title": item.title,
+        "icon": item.icon,
+        "link": reverse(item.name),
+        "active": here == item.name or here in item.inner or at_index,
+        "permission": lambda _: allowed(request.user, item.may),
     }
 
 

@@ -1,4 +1,4 @@
-"""Readings that everybody who looks at this node shares: made at most every so often, and by one reader at a time."""
+"""Readings shared by all who use the console on this node: made at most every few seconds, by one thread at a time."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ PATIENCE = 20  # a reading that took a second is good for twenty: reading never 
 
 
 def once_per_node(seconds: float) -> Callable[[Callable[[], Result]], Callable[[], Result]]:
-    """The function's last result for so many seconds, or longer if making it is slow."""
+    """Caches the function's result for so many seconds, or longer if it is slow."""
 
     def decorate(read: Callable[[], Result]) -> Callable[[], Result]:
         lock = threading.Lock()
@@ -22,7 +22,7 @@ def once_per_node(seconds: float) -> Callable[[Callable[[], Result]], Callable[[
         @wraps(read)
         def shared() -> Result:
             nonlocal until
-            with lock:  # whoever comes while it is being read waits for it, and does not read as well
+            with lock:  # others wait for a read that is under way instead of reading too
                 started = time.monotonic()
                 if not kept or started >= until:
                     kept[:] = [read()]
@@ -31,7 +31,7 @@ def once_per_node(seconds: float) -> Callable[[Callable[[], Result]], Callable[[
                 return kept[0]
 
         def forget() -> None:
-            """For whoever has just changed something, and wants to see it."""
+            """Makes the next call read again, for somebody who has just changed something."""
             nonlocal until
             until = 0.0
 

@@ -1,53 +1,55 @@
-"""Pages of a list in the order of one unique column, forwards and backwards from any row: nothing is ever counted."""
+"""Pages of a list on a screen: where the page begins or ends stands in the address, as `after` or `before`."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
-Row = TypeVar("Row", bound=Model)
+from delivery.storage.pages import Cursor, Page, keyset_page, list_name, read_cursor, write_cursor
+
+ModelRow = TypeVar("ModelRow", bound=Model)
 
 PAGE_ROWS = 50
+NAMES = ("after", "before")
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Row]):
-    rows: list[Row]
-    previous: str | None  # addresses
-    next: str | None
+class ListedPage(Generic[ModelRow]):
+    """A page with the addresses of the ones beside it."""
+
+    def __init__(self, page: Page[ModelRow], given: QueryDict, of: str) -> None:
+        self.rows = page.rows
+        self.previous = page_address(given, of=of, before=page.previous)
+        self.next = page_address(given, of=of, after=page.next)
 
 
-def page_of(request: HttpRequest, rows: QuerySet[Row], *, by: str, rows_shown: int = PAGE_ROWS) -> Page[Row]:
-    """`by` is a unique column, with a `-` for descending. Where the page begins stands in the address."""
-    column, descending = by.removeprefix("-"), by.startswith("-")
-    after, before = request.GET.get("after", ""), request.GET.get("before", "")
-    going_back = bool(before)
-    ascending = descending if going_back else not descending
-    if start := before or after:
-        rows = _from(rows, f"{column}__{'gt' if ascending else 'lt'}", start)
-    found = list(rows.order_by(column if ascending else f"-{column}")[: rows_shown + 1])
-    shown = found[:rows_shown]
-    further = len(found) > rows_shown
-    if going_back:
-        shown.reverse()
-    has_previous, has_next = (further, True) if going_back else (bool(after), further)
-    return Page(
-        shown,
-        _address(request, before=getattr(shown[0], column)) if shown and has_previous else None,
-        _address(request, after=getattr(shown[-1], column)) if shown and has_next else None,
-    )
-
-
-def _from(rows: QuerySet[Row], lookup: str, start: str) -> QuerySet[Row]:
+def page_of(request: HttpRequest, rows: QuerySet[ModelRow], *, order: Sequence[str]) -> ListedPage[ModelRow]:
+    """In the order of unique columns, with a `-` for descending."""
+    of = list_name(rows, order)
     try:
-        return rows.filter(**{lookup: start})
-    except (ValueError, ValidationError):
-        return rows  # an address that somebody typed: the list from its beginning
+        cursors = read_cursors(request.GET, of=of)
+    except ValidationError:
+        cursors = {}  # an address that somebody typed: the list from its beginning
+    return ListedPage(keyset_page(rows, order, limit=PAGE_ROWS, **cursors), request.GET, of)
 
 
-def _address(request: HttpRequest, **place: Any) -> str:
-    chosen = {name: value for name, value in request.GET.items() if value and name not in ("after", "before")}
-    return f"?{urlencode(chosen | place)}"
+def read_cursors(given: QueryDict, *, of: str) -> dict[str, Any]:
+    """`after` or `before`, if one is given. A ValidationError says that it is not of this list."""
+    return {name: read_cursor(text, of=of) for name in NAMES if (text := given.get(name, ""))}
+
+
+def page_address(given: QueryDict, *, of: str, **cursor: Cursor | None) -> str | None:
+    """The same list from another cursor on; None: there is no such page."""
+    cursors = [(name, write_cursor(value, of=of)) for name, value in cursor.items() if value is not None]
+    return f"?{urlencode(_chosen(given) + cursors)}" if cursors else None
+
+
+def search_of(given: QueryDict) -> str:
+    """What is searched for, wherever the page is."""
+    return urlencode(_chosen(given))
+
+
+def _chosen(given: QueryDict) -> list[tuple[str, str]]:
+    return [(name, value) for name, values in given.lists() for value in values if value and name not in NAMES]

@@ -1,4 +1,4 @@
-"""Pages that say what is wrong. They ask the database nothing, since that may be what is wrong."""
+"""Pages that say what is wrong. They do not use the database, because that may be what is wrong."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""No query of the console may hold the database for long: the broker needs it more."""
+"""Time limits for the console's queries, so that they do not slow the broker down."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ def query_time(seconds: float = QUERY_SECONDS) -> Iterator[None]:
         try:
             _set_limit(before)
         except Error:
-            # In a broken transaction nothing can be set, and its rollback sets it back anyway.
+            # Nothing can be set in a failed transaction; its rollback restores the value anyway.
             connection.needs_rollback = connection.in_atomic_block
 
 

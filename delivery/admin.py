@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -20,20 +20,27 @@ from django.utils.safestring import SafeString
 
 from clients.admin import ClientAdmin
 from clients.models import Client
-from delivery.figures.client_records import subscribed_to
-from delivery.inspection.browsing import journal_page
-from delivery.moves.models import FreeSequences, PendingNotice
+from delivery.figures.clients import subscribed_to
+from delivery.inspection.journal import LIST, JournalFilter, journal_page
+from delivery.moves.models import PendingNotice
 from delivery.operating.audit import staff
-from delivery.operating.queues import queue_change, queue_create, queue_delete, queue_pause, queue_resume
+from delivery.operating.clients import client_create, client_delete
+from delivery.operating.key_admin import KeyAdmin
+from delivery.operating.queues import queue_change, queue_create, queue_delete, queue_pause, queue_resume, tag_describe
 from delivery.reaper.models import DutyRun
 from delivery.serving.admin import ServiceConfigAdmin, ServiceConfigVersionAdmin, ServiceWithWorkersAdmin, WorkerAdmin
-from queues.admin import QueueAdmin
+from delivery.storage.pages import Cursor, read_cursor, write_cursor
+from queues.admin import QueueAdmin, TagAdmin
 from queues.admin_bases import ReadOnlyAdmin
 from queues.definitions import SETTING_NAMES
-from queues.models import Queue
+from queues.models import Queue, Tag
 
-# Importing the pages of services registers them.
-__all__ = ["ServiceConfigAdmin", "ServiceConfigVersionAdmin", "ServiceWithWorkersAdmin", "WorkerAdmin"]
+# Importing these pages registers them.
+__all__ = ["KeyAdmin", "ServiceConfigAdmin", "ServiceConfigVersionAdmin", "ServiceWithWorkersAdmin", "WorkerAdmin"]
+
+JOURNAL_PAGE = 100  # rows
+JOURNAL_COLUMNS = ("index", "id", "outcome", "reason", "attempt", "client", "node", "posted_at", "assigned_at",
+                   "ended_at", "size", "error")  # fmt: skip
 
 
 @admin.register(Queue)
@@ -55,7 +62,7 @@ class QueueWithMessagesAdmin(QueueAdmin):
             "opts": self.opts,
             "queue": queue,
             "title": f"Journal of {queue}",
-            "page": journal_page(queue_id, request.GET.get("after", "")),
+            **_journal_rows(queue_id, _asked_cursor(request)),
         }
         return TemplateResponse(request, "admin/queues/queue/browse.html", context)
 
@@ -92,9 +99,37 @@ class QueueWithMessagesAdmin(QueueAdmin):
         self.message_user(request, f"{what} {', '.join(map(str, queues))}")
 
 
+def _asked_cursor(request: HttpRequest) -> Cursor | None:
+    try:
+        return read_cursor(request.GET["after"], of=LIST) if "after" in request.GET else None
+    except ValidationError:
+        return None  # an address that somebody typed: the journal from its newest row on
+
+
+def _journal_rows(queue_id: int, after: Cursor | None) -> dict[str, Any]:
+    page = journal_page(chosen=JournalFilter(queue_id=queue_id), after=after, limit=JOURNAL_PAGE)
+    return {
+        "columns": JOURNAL_COLUMNS,
+        "rows": [[getattr(row, column) for column in JOURNAL_COLUMNS] for row in page.rows],
+        "next": None if page.next is None else write_cursor(page.next, of=LIST),
+    }
+
+
+@admin.register(Tag)
+class AuditedTagAdmin(TagAdmin):
+    def save_model(self, request: HttpRequest, obj: Tag, form: forms.ModelForm, change: bool) -> None:
+        tag_describe(tag=obj, description=obj.description, by=staff(request.user))
+
+
 @admin.register(Client)
 class ClientWithPositionsAdmin(ClientAdmin):
     shown_fields = [*ClientAdmin.shown_fields, "positions"]
+
+    def save_model(self, request: HttpRequest, obj: Client, form: forms.ModelForm, change: bool) -> None:
+        obj.pk = client_create(name=obj.name, persistent=obj.persistent, by=staff(request.user)).pk
+
+    def delete_model(self, request: HttpRequest, obj: Client) -> None:
+        client_delete(client=obj, by=staff(request.user))
 
     @admin.display(description="acknowledged and outstanding")
     def positions(self, client: Client) -> SafeString:
@@ -105,12 +140,6 @@ class ClientWithPositionsAdmin(ClientAdmin):
 class DutyRunAdmin(ReadOnlyAdmin):
     list_display = ["duty", "ran_at", "seconds", "handled", "handled_total", "error"]
     ordering = ["duty"]
-
-
-@admin.register(FreeSequences)
-class FreeSequencesAdmin(ReadOnlyAdmin):
-    list_display = ["id", "queue_id", "sequences"]
-    show_full_result_count = False
 
 
 @admin.register(PendingNotice)

@@ -10,7 +10,7 @@ from delivery.facts.models import (
     QueueFact,
     ServiceFact,
 )
-from delivery.moves.models import DedupeValue, FreeSequences, Journal, Message, PendingNotice
+from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.reaper.models import DutyRun
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
@@ -23,7 +23,7 @@ __all__ = [
     "DeadLetterCluster",
     "DedupeValue",
     "DutyRun",
-    "FreeSequences",
+    "EndedCount",
     "HealthFinding",
     "Journal",
     "Message",

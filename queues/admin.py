@@ -9,10 +9,9 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from queues.admin_bases import ServiceAdmin
-from queues.definitions import default_settings
+from queues.definitions import CHANGEABLE_SETTINGS, default_settings
 from queues.forms import QueueCreationForm, QueueSettingsForm
 from queues.models import Queue, Tag
-from queues.services import CHANGEABLE_SETTINGS
 
 
 class QueueAdmin(ServiceAdmin):
@@ -47,7 +46,6 @@ class QueueAdmin(ServiceAdmin):
         return asdict(default_settings(name=""))
 
 
-@admin.register(Tag)
 class TagAdmin(ModelAdmin):
     """Tags come and stay with the queues that have them; what they mean is for people to say."""
 

@@ -16,6 +16,8 @@ statement = Statements(Path(__file__).parent / "sql")
 NAME_LENGTH = 200  # characters at most
 NAME_RULE = f"1 to {NAME_LENGTH} printable ASCII characters"
 DEAD_SUFFIX = ".dead"
+MOST_TAGS = 64
+TAG_LENGTH = 200  # characters at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,8 @@ class QueueRecord:
 
 
 SETTING_NAMES = tuple(field.name for field in fields(QueueSettings))
+# A queue is made as work or stream, and its messages with it.
+CHANGEABLE_SETTINGS = tuple(name for name in SETTING_NAMES if name != "kind")
 
 
 def is_name(text: str) -> bool:

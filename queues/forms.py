@@ -4,9 +4,8 @@ from typing import Any
 
 from django import forms
 
-from queues.definitions import SETTING_NAMES, tag_set
+from queues.definitions import CHANGEABLE_SETTINGS, SETTING_NAMES, tag_set
 from queues.models import Queue
-from queues.services import CHANGEABLE_SETTINGS
 from queues.setting_rules import check_settings
 
 

@@ -29,11 +29,7 @@ class Tag(models.Model):
 
 
 class Queue(models.Model):
-    """One queue: a name plus a set of tags. Its number is what the protocol calls the shard.
-
-    `newest_index` and `next_sequence` change with every batch of posts, so neither may ever be indexed:
-    PostgreSQL then rewrites the row in place on its page (a HOT update, see the fillfactor in the migration).
-    """
+    """One queue: a name plus a set of tags. Its number is what the protocol calls the shard."""
 
     id = models.BigAutoField(primary_key=True)
     name = models.CharField(max_length=200)
@@ -63,8 +59,6 @@ class Queue(models.Model):
         help_text="Streams: messages go once every persistent subscriber has acknowledged them.",
     )
 
-    newest_index = models.BigIntegerField(db_default=0, editable=False)
-    next_sequence = models.BigIntegerField(db_default=1, editable=False)
     defined_at = models.DateTimeField(db_default=Now(), editable=False)
     changed_at = models.DateTimeField(
         db_default=Now(), editable=False, help_text="When its settings last changed; nodes watch this."
@@ -87,7 +81,6 @@ class Queue(models.Model):
             models.CheckConstraint(
                 condition=Q(max_length__isnull=True) | Q(max_length__gte=1), name="queue_max_length"
             ),
-            models.CheckConstraint(condition=Q(newest_index__gte=0) & Q(next_sequence__gte=1), name="queue_counters"),
         ]
         indexes = [
             GinIndex(fields=["tags"], name="queue_tags"),
@@ -96,3 +89,33 @@ class Queue(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} [{', '.join(self.tags)}]" if self.tags else self.name
+
+    @property
+    def newest_index(self) -> int:
+        return self.counter.newest_index
+
+
+class QueueCounter(models.Model):
+    """The numbers that a queue gives to its messages. The database makes this row with the queue's own (a trigger).
+
+    It changes with every batch of posts. The queue's row would cost more: each of its constraints is checked again at
+    every update. Nothing but the key may be indexed, so that PostgreSQL rewrites the row in place on its page (a HOT
+    update, see the fillfactor in the migration). Posts hold it locked until they are committed, so indexes become
+    visible in order.
+    """
+
+    queue = models.OneToOneField(
+        Queue,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="counter",
+        db_constraint=False,  # the migration makes one with which the counter goes when its queue goes
+    )
+    newest_index = models.BigIntegerField(db_default=0, help_text="Index of the newest message.")
+    next_sequence = models.BigIntegerField(db_default=1, help_text="An ID above those of all messages that live.")
+
+    class Meta:
+        db_table = "queues_counter"
+
+    def __str__(self) -> str:
+        return f"{self.queue}: {self.newest_index}"

@@ -10,8 +10,10 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from queues.definitions import (
+    CHANGEABLE_SETTINGS,
+    MOST_TAGS,
     NAME_RULE,
-    SETTING_NAMES,
+    TAG_LENGTH,
     default_settings,
     definition_parameters,
     is_name,
@@ -19,11 +21,6 @@ from queues.definitions import (
 )
 from queues.models import Queue
 from queues.setting_rules import check_settings
-
-MOST_TAGS = 64
-TAG_LENGTH = 200  # characters at most
-# A queue is born as work or stream, and its messages with it.
-CHANGEABLE_SETTINGS = tuple(name for name in SETTING_NAMES if name != "kind")
 
 
 def queue_create(*, name: str, tags: Iterable[str] = (), chosen: Mapping[str, Any] | None = None) -> Queue:

@@ -1,7 +1,7 @@
 """Named SQL statements: `Statements(folder)("claim")` is the text of claim.sql below that folder, comments left out.
 
 A statement may say `:NAME` for a value that Python knows by that name, and for a part that several statements share:
-`:FREED` stands for the text of the file _freed.sql.
+`:JOURNALLED` stands for the text of the file _journalled.sql.
 """
 
 import re

@@ -16,8 +16,9 @@ class NotRunError(Exception):
     """The peer cannot take part; the message says why."""
 
 
-def not_on_path(program: str) -> str | None:
-    return None if shutil.which(program) else f"{program} is not on the PATH"
+def not_on_path(program: str, package: str) -> str | None:
+    """The command that installs a program of Debian's, if it is not there."""
+    return None if shutil.which(program) else f"apt-get install {package}"
 
 
 def free_port() -> int:

@@ -1,26 +1,24 @@
 """NATS JetStream with a file store, through nats-py. It flushes to disk every two minutes, not for every message."""
 
 import asyncio
-import importlib.util
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+from benchmarks.peers.connection import Taken
 from benchmarks.peers.local_server import free_port, not_on_path, running
 
 NAME = "NATS JetStream"
-DURABILITY = "in the system's cache"
+CONFIRM = "in the system's cache, flushed every two minutes"
 PROGRAM = "nats-server"
 STREAM, SUBJECT, CONSUMER = "bench", "bench", "workers"
-NOTHING_SECONDS = 1
+NOTHING_SECONDS = 0.1
 
 
 def missing() -> str | None:
-    if importlib.util.find_spec("nats") is None:
-        return "the package nats-py is not installed"
-    return not_on_path(PROGRAM)
+    return not_on_path(PROGRAM, "nats-server")
 
 
 @contextmanager
@@ -41,15 +39,15 @@ class JetStreamConnection:
     async def post(self, bodies: Sequence[bytes]) -> None:
         await asyncio.gather(*(self._stream.publish(SUBJECT, body) for body in bodies))
 
-    async def take(self, count: int) -> Sequence[Any]:
+    async def take(self, count: int, wait: float = 0.0) -> Sequence[Taken]:
         try:
-            taken: Sequence[Any] = await self._subscription.fetch(count, timeout=NOTHING_SECONDS)
+            taken = await self._subscription.fetch(count, timeout=wait or NOTHING_SECONDS)
         except TimeoutError:
             return []
-        return taken
+        return [Taken(message, message.data) for message in taken]
 
-    async def finish(self, taken: Sequence[Any]) -> None:
-        await asyncio.gather(*(message.ack_sync() for message in taken))
+    async def finish(self, taken: Sequence[Taken]) -> None:
+        await asyncio.gather(*(message.claim.ack_sync() for message in taken))
 
 
 @asynccontextmanager

@@ -7,10 +7,12 @@ from typing import Any
 import psycopg
 from psycopg import AsyncConnection
 
+from benchmarks.peers.connection import Taken
+from benchmarks.peers.polling import poll
 from willow_site.embedded.postgres import throwaway_postgres
 
 NAME = "PGMQ's statements"
-DURABILITY = "on disk"
+CONFIRM = "committed and flushed"
 VISIBILITY_SECONDS = 300
 
 TABLES = """
@@ -62,12 +64,15 @@ class PgmqConnection:
     async def post(self, bodies: Sequence[bytes]) -> None:
         await self._connection.execute(SEND, [[f'"{body.decode()}"' for body in bodies]])
 
-    async def take(self, count: int) -> Sequence[int]:
-        cursor = await self._connection.execute(READ, [count, VISIBILITY_SECONDS], binary=True)
-        return [number for number, _ in await cursor.fetchall()]
+    async def take(self, count: int, wait: float = 0.0) -> Sequence[Taken]:
+        return await poll(lambda: self._take(count), wait)
 
-    async def finish(self, taken: Sequence[int]) -> None:
-        await self._connection.execute(ARCHIVE, [list(taken)])
+    async def _take(self, count: int) -> Sequence[Taken]:
+        cursor = await self._connection.execute(READ, [count, VISIBILITY_SECONDS], binary=True)
+        return [Taken(number, body) for number, body in await cursor.fetchall()]
+
+    async def finish(self, taken: Sequence[Taken]) -> None:
+        await self._connection.execute(ARCHIVE, [[message.claim for message in taken]])
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """A quorum queue of RabbitMQ with publisher confirms, through aio-pika."""
 
 import asyncio
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -11,21 +10,21 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers.connection import Taken
 from benchmarks.peers.local_server import free_port, not_on_path, running
+from benchmarks.peers.pushed import Pushed
 
 NAME = "RabbitMQ quorum queue"
-DURABILITY = "on disk"
+CONFIRM = "in the log of a quorum of one, flushed"
 PROGRAM = "rabbitmq-server"
 # Debian's program of that name changes to an account that cannot write where we want it to; this is what it calls.
 DEBIAN_PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 QUEUE = "bench"
-NOTHING_SECONDS = 1
+PATIENCE = 0.1  # seconds
 
 
 def missing() -> str | None:
-    if importlib.util.find_spec("aio_pika") is None:
-        return "the package aio-pika is not installed"
-    return not_on_path(PROGRAM)
+    return not_on_path(PROGRAM, "rabbitmq-server")
 
 
 @contextmanager
@@ -58,7 +57,7 @@ class QuorumQueueConnection:
     def __init__(self, channel: Any, queue: Any) -> None:
         self._channel = channel
         self._queue = queue
-        self._delivered: asyncio.Queue[Any] | None = None
+        self._pushed: Pushed | None = None
 
     async def post(self, bodies: Sequence[bytes]) -> None:
         await asyncio.gather(*(self._publish(body) for body in bodies))
@@ -69,25 +68,23 @@ class QuorumQueueConnection:
         message = aio_pika.Message(body, delivery_mode=aio_pika.DeliveryMode.PERSISTENT)
         await self._channel.default_exchange.publish(message, routing_key=QUEUE)
 
-    async def take(self, count: int) -> Sequence[Any]:
-        delivered = self._delivered or await self._consume(count)
-        try:
-            taken = [await asyncio.wait_for(delivered.get(), NOTHING_SECONDS)]
-        except TimeoutError:
-            return []
-        while len(taken) < count and not delivered.empty():
-            taken.append(delivered.get_nowait())
-        return taken
+    async def take(self, count: int, wait: float = 0.0) -> Sequence[Taken]:
+        return await (self._pushed or await self._consume(count)).take(count, wait or PATIENCE)
 
-    async def _consume(self, ahead: int) -> asyncio.Queue[Any]:
+    async def _consume(self, ahead: int) -> Pushed:
         """RabbitMQ pushes: as many messages as are taken at once may be on their way."""
-        self._delivered = asyncio.Queue()
-        await self._channel.set_qos(prefetch_count=ahead)
-        await self._queue.consume(self._delivered.put)
-        return self._delivered
+        self._pushed = pushed = Pushed()
 
-    async def finish(self, taken: Sequence[Any]) -> None:
-        await taken[-1].ack(multiple=True)
+        async def arrived(message: Any) -> None:
+            pushed.put(Taken(message, message.body))
+
+        await self._channel.set_qos(prefetch_count=ahead)
+        await self._queue.consume(arrived)
+        return pushed
+
+    async def finish(self, taken: Sequence[Taken]) -> None:
+        """RabbitMQ does not answer acknowledgements: that is the most it can be asked for."""
+        await taken[-1].claim.ack(multiple=True)
 
 
 @asynccontextmanager

@@ -7,10 +7,12 @@ from typing import Any
 import psycopg
 from psycopg import AsyncConnection
 
+from benchmarks.peers.connection import Taken
+from benchmarks.peers.polling import poll
 from willow_site.embedded.postgres import throwaway_postgres
 
 NAME = "table with SKIP LOCKED"
-DURABILITY = "on disk"
+CONFIRM = "committed and flushed"
 
 TABLE = """
 CREATE TABLE job (id bigserial PRIMARY KEY, body bytea NOT NULL, taken_at timestamptz);
@@ -44,12 +46,15 @@ class TableConnection:
     async def post(self, bodies: Sequence[bytes]) -> None:
         await self._connection.execute(POST, [list(bodies)])
 
-    async def take(self, count: int) -> Sequence[int]:
-        cursor = await self._connection.execute(TAKE, [count], binary=True)
-        return [number for number, _ in await cursor.fetchall()]
+    async def take(self, count: int, wait: float = 0.0) -> Sequence[Taken]:
+        return await poll(lambda: self._take(count), wait)
 
-    async def finish(self, taken: Sequence[int]) -> None:
-        await self._connection.execute(FINISH, [list(taken)])
+    async def _take(self, count: int) -> Sequence[Taken]:
+        cursor = await self._connection.execute(TAKE, [count], binary=True)
+        return [Taken(number, body) for number, body in await cursor.fetchall()]
+
+    async def finish(self, taken: Sequence[Taken]) -> None:
+        await self._connection.execute(FINISH, [[message.claim for message in taken]])
 
 
 @asynccontextmanager

@@ -10,13 +10,14 @@ from pathlib import Path
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from benchmarks.peers.connection import Taken
 from willow_site.embedded.account import service_account
 from willow_site.embedded.binaries import valkey_binary
 from willow_site.embedded.errors import EmbeddedServerError
 from willow_site.embedded.valkey import ValkeyServer
 
 NAME = "Valkey streams"
-DURABILITY = "on disk"
+CONFIRM = "appended to the log and flushed"
 STREAM, GROUP = "bench", "workers"
 ALL_NEW = ">"
 
@@ -67,14 +68,16 @@ class StreamConnection:
                 pipeline.xadd(STREAM, {"body": body})
             await pipeline.execute()
 
-    async def take(self, count: int) -> Sequence[bytes]:
-        answer = await self._redis.xreadgroup(GROUP, self._consumer, {STREAM: ALL_NEW}, count=count)
-        return [number for _, entries in answer for number, _ in entries]
+    async def take(self, count: int, wait: float = 0.0) -> Sequence[Taken]:
+        block = round(wait * 1000) or None
+        answer = await self._redis.xreadgroup(GROUP, self._consumer, {STREAM: ALL_NEW}, count=count, block=block)
+        return [Taken(number, fields[b"body"]) for _, entries in answer for number, fields in entries]
 
-    async def finish(self, taken: Sequence[bytes]) -> None:
+    async def finish(self, taken: Sequence[Taken]) -> None:
+        numbers = [message.claim for message in taken]
         async with self._redis.pipeline(transaction=False) as pipeline:
-            pipeline.xack(STREAM, GROUP, *taken)
-            pipeline.xdel(STREAM, *taken)
+            pipeline.xack(STREAM, GROUP, *numbers)
+            pipeline.xdel(STREAM, *numbers)
             await pipeline.execute()
 
 

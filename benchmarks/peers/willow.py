@@ -5,13 +5,15 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
 import willow_client
-from willow_client import Client, Message
+from willow_client import Client
 
 from benchmarks.broker_process import BrokerProcess
+from benchmarks.peers.connection import Taken
 from willow_site.embedded.postgres import throwaway_postgres
 
-NAME = "Willow"
-DURABILITY = "on disk"
+NAME = "Willow, a connection each, fetch"
+MODE = "by fetch"
+CONFIRM = "committed and flushed"
 QUEUE = "peers"
 
 
@@ -36,13 +38,31 @@ class WillowConnection:
         self._client = client
 
     async def post(self, bodies: Sequence[bytes]) -> None:
-        await asyncio.gather(*(self._client.post(QUEUE, body) for body in bodies))
+        await post_all(self._client, bodies)
 
-    async def take(self, count: int) -> Sequence[Message]:
-        return await self._client.fetch_many(QUEUE, count)
+    async def take(self, count: int, wait: float = 0.0) -> Sequence[Taken]:
+        if count == 1:
+            message = await self._client.fetch(QUEUE, block_timeout=wait)
+            return [] if message is None else [Taken(message, message.body)]
+        taken = await self._client.fetch_many(QUEUE, count, block_timeout=wait)
+        return [Taken(message, message.body) for message in taken]
 
-    async def finish(self, taken: Sequence[Message]) -> None:
-        await asyncio.gather(*(message.finish() for message in taken))
+    async def finish(self, taken: Sequence[Taken]) -> None:
+        await finish_all(taken)
+
+
+async def post_all(client: Client, bodies: Sequence[bytes]) -> None:
+    if len(bodies) == 1:
+        await client.post(QUEUE, bodies[0])
+    else:
+        await asyncio.gather(*(client.post(QUEUE, body) for body in bodies))
+
+
+async def finish_all(taken: Sequence[Taken]) -> None:
+    if len(taken) == 1:
+        await taken[0].claim.finish()
+    else:
+        await asyncio.gather(*(message.claim.finish() for message in taken))
 
 
 @asynccontextmanager

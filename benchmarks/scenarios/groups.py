@@ -59,9 +59,9 @@ async def cycle_on_broker(url: str, body_size: int, seconds: float) -> float:
 
 async def cycle_on_postgres(database_url: str, queue_id: int, body_size: int, seconds: float) -> float:
     async def work(queue: RawQueue, meter: Meter) -> None:
-        columns = queue.post_columns([b"x" * body_size] * GROUP)
+        post = queue.prepare_post([b"x" * body_size] * GROUP)
         while meter.running:
-            await queue.post(columns)
+            await queue.post(post)
             claimed = await queue.claim(GROUP)
             await queue.finish(claimed)
             meter.done += len(claimed)

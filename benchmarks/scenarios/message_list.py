@@ -18,10 +18,12 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
     queue_id = stage.define(QUEUE)
     stage.lay_out(queue_id, messages=scale.backlog, body_size=BODY_SIZE)
     operator = Operator(stage.broker)
-    [[middle]] = stage.rows("SELECT newest_index - %s FROM queues_queue WHERE id = %s", scale.backlog // 2, queue_id)
+    [[middle]] = stage.rows(
+        "SELECT newest_index - %s FROM queues_counter WHERE queue_id = %s", scale.backlog // 2, queue_id
+    )
     searches = {
         "first page": {},
-        "from the middle on": {"queue": QUEUE, "after": f"{queue_id}.0.{middle}"},
+        "from the middle on": {"queue": QUEUE, "after": _cursor(stage, queue_id, middle)},
         "from the back": {"queue": QUEUE, "sort": "last"},
         "next to be handed out": {"state": "0"},
         "by index": {"index": str(middle)},
@@ -29,6 +31,17 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
     }
     figures = [_figure(operator, scale, name, PROMISED, query) for name, query in searches.items()]
     return [*figures, _figure(operator, scale, "by a text that is in none", TEXT_PROMISED, {"text": "nowhere"})]
+
+
+def _cursor(stage: Stage, queue_id: int, index: int) -> str:
+    """Cursors are signed with the broker's secret, so the broker's own code has to write this one."""
+    program = (
+        "from delivery.inspection.index_walk import BY_INDEX\n"
+        "from delivery.inspection.search import list_name\n"
+        "from delivery.storage.pages import write_cursor\n"
+        f"print(write_cursor(({queue_id}, 0, {index}), of=list_name(BY_INDEX)))"
+    )
+    return stage.broker.output_of("shell", "--verbosity=0", "--command", program).strip()
 
 
 def _figure(operator: Operator, scale: Scale, name: str, promised: float, query: dict[str, str]) -> Figure:

@@ -17,7 +17,10 @@ FILL = """
     SELECT id, number, number, 0, 0, 'x' FROM queues_queue CROSS JOIN generate_series(1, 250) AS number
     WHERE name LIKE 'overview-%'
 """
-COUNT = "UPDATE queues_queue SET newest_index = 250, next_sequence = 251 WHERE name LIKE 'overview-%'"
+COUNT = """
+    UPDATE queues_counter SET newest_index = 250, next_sequence = 251
+    WHERE queue_id IN (SELECT id FROM queues_queue WHERE name LIKE 'overview-%')
+"""
 
 
 def run(stage: Stage, scale: Scale) -> list[Figure]:

@@ -68,9 +68,9 @@ async def post_to_broker(url: str, body_size: int, seconds: float) -> float:
 
 async def post_to_postgres(database_url: str, queue_id: int, body_size: int, batch: int, seconds: float) -> float:
     async def work(queue: RawQueue, meter: Meter) -> None:
-        columns = queue.post_columns([b"x" * body_size] * batch)
+        post = queue.prepare_post([b"x" * body_size] * batch)
         while meter.running:
-            await queue.post(columns)
+            await queue.post(post)
             meter.done += batch
 
     # One connection: the lock on the queue's row lets no two batches in at the same time.

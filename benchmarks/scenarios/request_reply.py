@@ -84,9 +84,9 @@ def _measure(peer: ModuleType, load: LoadProcess, scale: Scale) -> list[Figure]:
 
 async def pass_on_postgres(database_url: str, queue_id: int, seconds: float) -> float:
     async def work(queue: RawQueue, meter: Meter) -> None:
-        columns = queue.post_columns([BODY])
+        post = queue.prepare_post([BODY])
         while meter.running:
-            await queue.post(columns)
+            await queue.post(post)
             await queue.finish(await queue.claim(1))
             meter.done += 1
 

@@ -45,5 +45,7 @@ async def post_beside_subscriptions(url: str, subscriptions: int) -> float:
 
 
 async def _subscribe(reader: Client, queue: str, times: int) -> None:
-    for _ in range(times):
-        await reader.subscribe(queue).__aenter__()  # they end with the connection
+    """Each asks for another tag: a connection has only one subscription of a kind."""
+    for number in range(times):
+        subscription = reader.subscribe(queue, tags=[f"tag-{number}"], match="strict")
+        await subscription.__aenter__()  # they end with the connection

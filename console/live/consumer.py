@@ -1,4 +1,4 @@
-"""The WebSocket at /console/live/, for staff with a session. A page says what it watches, and is sent it."""
+"""The WebSocket at /console/live/, for staff with a session. A page names what it watches, and gets updates."""
 
 import asyncio
 import json
@@ -14,11 +14,11 @@ from django.http import Http404
 
 from console.live.feeds import feeds
 from console.live.parts import Watched
-from console.permissions import May, allowed, permissions_of
+from delivery.operating.permissions import May, allowed, permissions_of
 
 NOT_ALLOWED = 4403
 BAD_REQUEST = 4400
-CHECK_SECONDS = 30.0  # after which a logout, or a permission taken away, is noticed
+CHECK_SECONDS = 30.0  # after which a logout or a lost permission is noticed
 LONGEST_ADDRESS = 2000  # characters
 
 
@@ -45,7 +45,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         watched = Watched(address, self._may)
         try:
             feeds.watch(watched, self._push)
-        except (Http404, ValueError):  # ValueError: no address at all, such as `http://[`
+        except (Http404, ValueError):  # ValueError: not an address, such as `http://[`
             await self.close(BAD_REQUEST)
         else:
             self._watched = watched
@@ -56,7 +56,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             task.cancel()
 
     def _push(self, news: dict[str, Any]) -> None:
-        """Whoever reads slowly gets the newest, not all of it."""
+        """A slow reader gets the newest update, not all of them."""
         with suppress(asyncio.QueueEmpty):
             self._news.get_nowait()
         self._news.put_nowait(news)
@@ -73,7 +73,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 return
 
     async def _permissions(self) -> frozenset[str] | None:
-        """What this person may do now; None for whoever may not look. The session is read anew: it may be over."""
+        """What this person may do now; None if they may not look. The session is read again: it may have ended."""
         key = self.scope["session"].session_key
         user = await get_user({"session": _session_store(key)})
         return await database_sync_to_async(_permissions_of)(user)

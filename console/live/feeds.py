@@ -1,4 +1,4 @@
-"""What this node pushes: one feed for each watched part, however many watch it, and none while nobody does."""
+"""What this node pushes: one feed for each watched part, however many people watch it, and none for the others."""
 
 import asyncio
 import logging

@@ -12,7 +12,7 @@ from django.http import Http404, QueryDict
 from django.template.loader import render_to_string
 from django.urls import resolve
 
-from console.permissions import May
+from delivery.operating.permissions import May
 
 EVERY_SECONDS = 2.0
 
@@ -43,7 +43,7 @@ class Watched:
         return part.draw(given, named, dict.fromkeys(self.may, True))
 
     def _resolved(self) -> tuple[Part, dict[str, Any]]:
-        """What the address leads to, if it changes by itself and this person may see it."""
+        """The live part of the page at an address, if there is one and this person may see it."""
         match = resolve(urlsplit(self.address).path)
         part, may = getattr(match.func, "live", None), getattr(match.func, "may", None)
         if not isinstance(part, Part) or not isinstance(may, May) or may.name.lower() not in self.may:

@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from console import readings
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from delivery.figures.analysts import analyst_views
+from delivery.operating.permissions import May
 
 
 def read_analysts(given: QueryDict) -> dict[str, Any]:

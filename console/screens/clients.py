@@ -9,20 +9,20 @@ from django.urls import reverse
 from clients.grants import written_grants
 from clients.models import Client
 from clients.selectors import grants_of, key_state, keys_with_grants
-from clients.services import client_define, client_delete
 from console.asking import Question, answer, ask
 from console.frame import page, screen
 from console.paging import page_of
-from console.permissions import May
 from delivery.figures.clients import client_figures, client_progress
-from delivery.operating.audit import audit, staff
+from delivery.operating.audit import staff
+from delivery.operating.clients import client_create, client_delete
+from delivery.operating.permissions import May
 
 
 @screen(May.LOOK)
 def clients(request: HttpRequest) -> HttpResponse:
     wanted = request.GET.get("name", "").strip()
     chosen = Client.objects.filter(name__icontains=wanted) if wanted else Client.objects.all()
-    listed = page_of(request, chosen, by="name")
+    listed = page_of(request, chosen, order=["name"])
     figures = client_figures(client.pk for client in listed.rows)
     return page(
         request,
@@ -59,7 +59,7 @@ class NewClientForm(forms.Form):
     persistent = forms.TypedChoiceField(
         label="Kept",
         coerce=lambda value: value == "yes",
-        choices=[("yes", "for ever: until an operator removes it"), ("no", "until it is gone for a while")],
+        choices=[("yes", "for ever: until an operator removes it"), ("no", "until it has been away for a while")],
     )
 
 
@@ -68,17 +68,16 @@ def client_new(request: HttpRequest) -> HttpResponse:
     form = NewClientForm(request.POST or None)
     question = Question(
         title="New client",
-        says=["Most clients come to be when their program registers. Make one here to give it a key beforehand."],
+        says=["Most clients are made when their program registers. Make one here to give it a key beforehand."],
         button="Make the client",
         form=form,
     )
     if request.method == "POST" and form.is_valid():
         try:
-            made = client_define(**form.cleaned_data)
+            made = client_create(**form.cleaned_data, by=staff(request.user))
         except ValidationError as refusal:
             form.add_error("name", refusal)
         else:
-            audit(by=staff(request.user), action="create client", target=made.name)
             return redirect("console:client", made.pk)
     return ask(request, question, back=reverse("console:clients"))
 
@@ -97,8 +96,7 @@ def client_remove(request: HttpRequest, client_id: int) -> HttpResponse:
     )
 
     def act() -> str:
-        client_delete(client=gone)
-        audit(by=staff(request.user), action="delete client", target=gone.name)
+        client_delete(client=gone, by=staff(request.user))
         return f"Deleted the client {gone}."
 
     return answer(request, question, act, back=reverse("console:clients"))

@@ -10,7 +10,7 @@ from console.charts import Chart, Series
 from console.frame import page, screen
 from console.health import SNAPSHOT_SECONDS
 from console.live.parts import Part
-from console.permissions import May
+from delivery.operating.permissions import May
 
 DEAD_ROWS = 100_000  # of one table, beyond which vacuum is behind
 DEAD_SHARE = 0.2

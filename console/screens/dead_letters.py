@@ -15,9 +15,7 @@ from django.utils import timezone
 from console.asking import Question, answer
 from console.dead_letter_choice import read_choice
 from console.frame import demand, page, screen
-from console.permissions import May, allowed
-from console.search_pages import page_address, read_places
-from delivery.inspection.search import search_messages
+from console.message_list import MessageList
 from delivery.operating.audit import staff
 from delivery.operating.dead_letters import (
     GROUP_LOOKED_AT,
@@ -28,6 +26,7 @@ from delivery.operating.dead_letters import (
     dead_letters_purge,
 )
 from delivery.operating.models import RedriveJob
+from delivery.operating.permissions import May
 
 MOST_JOBS = 10  # that are listed
 PURGE_WORD = "purge"
@@ -60,12 +59,10 @@ def _address(group: DeadLetterGroup) -> str:
 def dead_letter_list(request: HttpRequest) -> HttpResponse:
     try:
         choice = read_choice(request.GET)
-        places = read_places(request.GET)
+        found = MessageList(request, choice.filter(), backwards=True)
     except ValidationError as refusal:
         messages.error(request, refusal.messages[0])
         return redirect("console:dead_letters")
-    sees_bodies = allowed(request.user, May.SEE_BODIES)
-    found = search_messages(choice.query(backwards=True), with_bodies=sees_bodies, **places)
     return page(
         request,
         "console/dead_letter_list.html",
@@ -73,8 +70,6 @@ def dead_letter_list(request: HttpRequest) -> HttpResponse:
         breadcrumbs=[{"link": reverse("console:dead_letters"), "title": "Dead letters"}],
         choice=choice,
         found=found,
-        previous=page_address(request.GET, before=found.previous),
-        next=page_address(request.GET, after=found.next),
         this=request.get_full_path(),
     )
 
@@ -100,7 +95,7 @@ def dead_letters_drop(request: HttpRequest) -> HttpResponse:
     answered = "word" in request.POST
     question = Question(
         title=f"Purge {choice.words}",
-        says=["They are gone for good, and cannot be redriven. Those that a client holds are left."],
+        says=["They are gone for good and cannot be redriven. Dead letters that a client holds stay."],
         button="Purge",
         destroys=True,
         form=PurgeForm(request.POST if answered else None),
@@ -129,7 +124,7 @@ def dead_letters_save(request: HttpRequest) -> HttpResponse | StreamingHttpRespo
 
 
 async def _as_they_come(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Given an ordinary iterator, Django would gather the whole file in memory first."""
+    """With an ordinary iterator, Django would collect the whole file in memory first."""
     next_part = sync_to_async(lambda: next(parts, None))
     while (part := await next_part()) is not None:
         yield part

@@ -10,11 +10,11 @@ from clients.grants import written_grants
 from clients.key_forms import GrantsField, KeyRotationForm, MomentField
 from clients.models import Client, Key
 from clients.selectors import grants_of, keys_with_grants
-from clients.services import NewKey, key_create, key_revoke, key_rotate
 from console.asking import Question, answer, ask
 from console.frame import page, screen
-from console.permissions import May
-from delivery.operating.audit import audit, staff
+from delivery.operating.audit import staff
+from delivery.operating.clients import NewKey, key_create, key_revoke, key_rotate
+from delivery.operating.permissions import May
 
 
 class KeyForm(forms.Form):
@@ -34,11 +34,11 @@ def key_new(request: HttpRequest, client_id: int) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         try:
-            new = key_create(client_name=owner.name, **form.cleaned_data)
+            new = key_create(client_name=owner.name, **form.cleaned_data, by=staff(request.user))
         except ValidationError as refusal:
             form.add_error(None, refusal)
         else:
-            return _show_once(request, new, "make key")
+            return _show_once(request, new)
     return ask(request, question, back=reverse("console:client", args=[owner.pk]))
 
 
@@ -54,11 +54,11 @@ def key_replace(request: HttpRequest, key_id: int) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         try:
-            new = key_rotate(key=old, **form.cleaned_data)
+            new = key_rotate(key=old, **form.cleaned_data, by=staff(request.user))
         except ValidationError as refusal:
             form.add_error(None, refusal)
         else:
-            return _show_once(request, new, "rotate key", old=old.prefix)
+            return _show_once(request, new)
     return ask(request, question, back=reverse("console:client", args=[old.client_id]))
 
 
@@ -73,26 +73,22 @@ def key_end(request: HttpRequest, key_id: int) -> HttpResponse:
     )
 
     def act() -> str:
-        key_revoke(key=key)
-        audit(by=staff(request.user), action="revoke key", target=key.client.name, details={"prefix": key.prefix})
+        key_revoke(key=key, by=staff(request.user))
         return f"Revoked the key {key.prefix}… of {key.client}."
 
     return answer(request, question, act, back=reverse("console:client", args=[key.client_id]))
 
 
-def _show_once(request: HttpRequest, new: NewKey, action: str, **details: str) -> HttpResponse:
-    """Not by a redirect with a message: those are kept in a cookie, or in the database when they are long."""
-    owner, grants = new.record.client, written_grants(grants_of(new.record))
-    known = {"prefix": new.record.prefix, "grants": grants, **details}
-    audit(by=staff(request.user), action=action, target=owner.name, details=known)
+def _show_once(request: HttpRequest, new: NewKey) -> HttpResponse:
+    """Not by a redirect with a message: messages are stored in a cookie, or in the database if they are long."""
     answer_page = page(
         request,
         "console/new_key.html",
         title="A new key",
-        client=owner,
+        client=new.record.client,
         key=new.record,
         secret=new.secret,
-        grants=grants,
+        grants=written_grants(grants_of(new.record)),
     )
     answer_page["Cache-Control"] = "no-store"
     return answer_page

@@ -7,12 +7,11 @@ from django.urls import reverse
 
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May, allowed
-from delivery.inspection.bodies import BodyViews
 from delivery.inspection.diagnosis import why_message
-from delivery.inspection.message import MessageRecord, message_record
+from delivery.inspection.message import BodyViews, MessageRecord, message_record
 from delivery.inspection.timeline import message_timeline
 from delivery.moves.message_id import MessageId
+from delivery.operating.permissions import May, allowed
 from queues.definitions import is_dead_letter_name
 
 VIEWS = {"json": "JSON", "text": "Text", "hex": "Hex"}
@@ -57,12 +56,12 @@ def message(request: HttpRequest, queue_id: int, index: int) -> HttpResponse:
 def _record(queue_id: int, index: int, *, with_body: bool) -> MessageRecord:
     record = message_record(queue_id, index, with_body=with_body)
     if record is None:
-        raise Http404(f"There is no message {index} in queue {queue_id}, and the journal knows of none.")
+        raise Http404(f"There is no message {index} in queue {queue_id}, also not in the journal.")
     return record
 
 
 def _message_id(record: MessageRecord, queue_id: int, index: int) -> MessageId:
-    """A message that has ended has no ID any more, which 0 says: none is numbered so."""
+    """A message that has ended has no ID any more. 0 stands for that: no message has it."""
     return MessageId(queue_id, record.message.sequence if record.message else 0, index)
 
 

@@ -13,8 +13,6 @@ from django.urls import reverse
 from console.asking import Question, answer, way_back
 from console.frame import screen
 from console.message_choice import MessageChoice, read_choice
-from console.message_forms import HIGHEST_PRIORITY
-from console.permissions import May
 from console.target_forms import TargetQueueForm
 from delivery.operating.audit import Operator, staff
 from delivery.operating.messages import (
@@ -24,14 +22,16 @@ from delivery.operating.messages import (
     messages_retry_now,
     messages_set_priority,
 )
+from delivery.operating.permissions import May
 from delivery.operating.tally import Tally
+from delivery.protocol.fields import U32_MAX
 
 ANSWERED = "answered"  # what tells the answer to a question from the form that chose the messages
 
 
 class PriorityForm(forms.Form):
     priority = forms.IntegerField(
-        label="New priority", min_value=0, max_value=HIGHEST_PRIORITY, help_text="Higher goes first; 0 is usual."
+        label="New priority", min_value=0, max_value=U32_MAX, help_text="Higher goes first; 0 is the default."
     )
 
 
@@ -52,19 +52,19 @@ ACTIONS = {
     ),
     "priority": Action(
         "Change priority",
-        "Waiting messages go before or behind others from now on. Those that a client holds are skipped.",
+        "Waiting messages get a new priority. Messages that a client holds are skipped.",
         lambda chosen, given, by: messages_set_priority(chosen=chosen, priority=given["priority"], by=by),
         PriorityForm,
     ),
     "move": Action(
         "Move",
-        "Waiting messages go to the end of another queue. Those that a client holds are skipped.",
+        "Waiting messages go to the end of another queue. Messages that a client holds are skipped.",
         lambda chosen, given, by: messages_move(chosen=chosen, target=given["target"], by=by),
         TargetQueueForm,
     ),
     "drop": Action(
         "Drop",
-        "Messages are gone for good; their journal says that an operator dropped them. Those that a client holds "
+        "Messages are gone for good; the journal says that an operator dropped them. Messages that a client holds "
         "are skipped.",
         lambda chosen, _, by: messages_drop(chosen=chosen, by=by),
         destroys=True,

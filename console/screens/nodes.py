@@ -9,7 +9,7 @@ from console import readings
 from console.frame import page, screen
 from console.health import is_silent
 from console.live.parts import Part
-from console.permissions import May
+from delivery.operating.permissions import May
 
 
 def read_nodes(given: QueryDict) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from console import readings
 from console.frame import page, screen
 from console.health import is_silent, light_of, waiting_queues
 from console.live.parts import Part
-from console.permissions import May
 from console.rate_charts import rates_chart
 from delivery.figures.dead_letters import MOST_COUNTED
 from delivery.figures.queues import QueueFigures
 from delivery.figures.recent_rates import Rates
+from delivery.operating.permissions import May
 
 MOST_LISTED = 8
 

@@ -14,11 +14,11 @@ from console.charts import Chart, Series
 from console.effective_settings import effective_settings
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from console.rate_charts import clock, rates_chart
 from delivery.figures.times import PERCENTILES, SLOT_SECONDS, History, history, latest, recent_slots, recent_times
 from delivery.inspection.diagnosis import why_queue
 from delivery.inspection.tag_explainer import Explanation, explain_queue
+from delivery.operating.permissions import May
 from delivery.protocol.fields import Match
 from queues.models import Queue
 
@@ -49,7 +49,7 @@ WORK_LINES = (("working, p50", "low", "work_p50"), ("working, p95", "high", "wor
 def read_queue(given: QueryDict, queue_id: int) -> dict[str, Any]:
     figures = readings.figures_of(queue_id)
     if figures is None:
-        raise Http404("There is no such queue, or not any more.")
+        raise Http404("There is no such queue (any more).")
     chosen = given.get("range", LIVE)
     rates = readings.lately.rates(queue_id)
     return {
@@ -131,6 +131,6 @@ def queue(request: HttpRequest, queue_id: int) -> HttpResponse:
 
 
 def subscriptions_of(queue: Queue) -> list[tuple[Subscription, Explanation]]:
-    """Those kept for registered clients that name this queue, with why each does or does not choose it."""
+    """The subscriptions of registered clients that name this queue, and why each does or does not match it."""
     wishes = Subscription.objects.filter(name=queue.name).select_related("client").order_by("client__name", "id")
     return [(wish, explain_queue(queue, wish.tags, cast(Match, wish.match))) for wish in wishes[:MOST_SUBSCRIPTIONS]]

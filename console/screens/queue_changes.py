@@ -13,8 +13,8 @@ from django.urls import reverse
 from console import readings
 from console.asking import Question, answer
 from console.frame import attempt, page, screen
-from console.permissions import May
 from delivery.operating.audit import staff
+from delivery.operating.permissions import May
 from delivery.operating.queues import queue_change, queue_create, queue_delete, queue_pause, queue_purge, queue_resume
 from queues.definitions import SETTING_NAMES, default_settings
 from queues.forms import QueueCreationForm, QueueSettingsForm
@@ -60,13 +60,15 @@ def queue_settings(request: HttpRequest, queue_id: int) -> HttpResponse:
 
 @screen(May.CHANGE_QUEUES)
 def queue_pause_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
-    says = "Nothing is handed out until somebody resumes the queue. Posts are taken, and clients keep what they hold."
-    return _switch(request, queue_id, queue_pause, "Pause", says, "is paused: posts are taken, nothing is handed out.")
+    says = "No messages are handed out until the queue is resumed. Posts are accepted, and clients keep what they hold."
+    return _switch(
+        request, queue_id, queue_pause, "Pause", says, "is paused: posts are accepted, and no messages are handed out."
+    )
 
 
 @screen(May.CHANGE_QUEUES)
 def queue_resume_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
-    says = "Messages are handed out again, at once."
+    says = "Messages are handed out again at once."
     return _switch(request, queue_id, queue_resume, "Resume", says, "hands out messages again.")
 
 
@@ -90,8 +92,8 @@ def queue_purge_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
     question = Question(
         title=f"Purge {queue}",
         says=[
-            "All messages that nobody holds are dropped. They are not kept anywhere.",
-            "What clients are working on stays.",
+            "All messages that no client holds are dropped. They are not kept anywhere.",
+            "Messages that clients are working on stay.",
         ],
         button="Purge",
         destroys=True,
@@ -108,13 +110,13 @@ def queue_purge_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
 
 @screen(May.DELETE_QUEUES)
 def queue_delete_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
-    """An empty one at once; one with messages only by who says so in words."""
+    """An empty queue at once; a queue with messages only after typing a confirmation."""
     queue = get_object_or_404(Queue, pk=queue_id)
     figures = readings.figures_of(queue_id)
     held = figures.live if figures else 0
     empty_says = ["The queue is empty. It is removed, with its settings."]
     full_says = [
-        f"The queue holds {held:,} message{'' if held == 1 else 's'}. They are dropped with it, also those that "
+        f"The queue holds {held:,} message{'' if held == 1 else 's'}. They are dropped with it, including those that "
         "clients are working on, and are not kept anywhere."
     ]
     question = Question(
@@ -138,7 +140,7 @@ def _typed(request: HttpRequest, wanted: str, label: str) -> forms.Form:
 
 
 class TypedForm(forms.Form):
-    """Something to type, so that nobody goes on without having read."""
+    """A text to type, so that nobody confirms without reading."""
 
     typed = forms.CharField(widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}))
 
@@ -155,7 +157,7 @@ class TypedForm(forms.Form):
 
 
 def _done(request: HttpRequest, form: forms.ModelForm, action: Any) -> bool:
-    """What is refused stands on the form, beside its field."""
+    """A refusal is shown on the form, beside its field."""
     try:
         done = action()
     except ValidationError as refusal:

@@ -11,8 +11,8 @@ from console import readings
 from console.frame import page, screen
 from console.health import FULL_SHARE, OLD_SECONDS
 from console.live.parts import Part
-from console.permissions import May
 from delivery.figures.queues import QueueFigures
+from delivery.operating.permissions import May
 
 PAGE_ROWS = 50
 

@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from console import readings
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from delivery.figures.reaper import duty_reports
+from delivery.operating.permissions import May
 
 
 def read_reaper(given: QueryDict) -> dict[str, Any]:
@@ -26,5 +26,7 @@ PART = Part("console/parts/reaper.html", read_reaper)
 
 @screen(May.LOOK, live=PART)
 def reaper(request: HttpRequest) -> HttpResponse:
-    lead = "What must happen when time passes and nobody asks. One reaper works, others wait to take over."
+    lead = (
+        "Work that is due by time, such as timeouts and retention. One reaper is active, the others wait to take over."
+    )
     return page(request, "console/reaper.html", title="Reaper", part=PART, lead=lead)

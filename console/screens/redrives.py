@@ -15,10 +15,10 @@ from console.asking import Question, answer, way_back
 from console.dead_letter_choice import DeadLetterChoice, read_choice
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from console.target_forms import TargetQueueForm
 from delivery.operating.audit import staff
 from delivery.operating.models import JobState, RedriveJob
+from delivery.operating.permissions import May
 from delivery.operating.redrive_jobs import redrive_cancel, redrive_dry_run, redrive_start, redrive_undo
 from queues.models import Queue
 
@@ -27,22 +27,22 @@ HIGHEST_RATE = 1_000_000  # messages a second
 
 class RedriveForm(TargetQueueForm):
     rate = forms.FloatField(
-        label="At most so many a second",
+        label="Messages a second, at most",
         required=False,
         min_value=0.001,
         max_value=HIGHEST_RATE,
-        help_text="So that what made them fail is not overrun; empty: as fast as it goes.",
+        help_text="A limit protects the consumers. Empty: as fast as possible.",
     )
     undo = SpanField(
         label="Can be undone for",
         initial="1h",
-        help_text="Such as 30m or 12h, at most 7d: so long, what nobody has taken yet can be brought back.",
+        help_text="Such as 30m or 12h, at most 7d. Until then, messages that nobody has taken can be brought back.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["queue"].required = False
-        self.fields["queue"].help_text = "Empty: each goes back to the queue that it came from."
+        self.fields["queue"].help_text = "Empty: each message goes back to the queue it came from."
 
 
 @screen(May.REDRIVE)
@@ -134,7 +134,7 @@ def redrive_stop(request: HttpRequest, job_id: int) -> HttpResponse:
     job = get_object_or_404(RedriveJob, pk=job_id)
     question = Question(
         title=f"Cancel redrive {job.pk}",
-        says=["What was moved stays moved, and can be undone. What was not moved stays where it is."],
+        says=["Messages that were moved stay moved, and the redrive can be undone. The others stay where they are."],
         button="Cancel the redrive",
     )
 
@@ -150,7 +150,7 @@ def redrive_back(request: HttpRequest, job_id: int) -> HttpResponse:
     job = get_object_or_404(RedriveJob, pk=job_id)
     question = Question(
         title=f"Undo redrive {job.pk}",
-        says=["What it moved and nobody has taken yet becomes a dead letter again. The rest stays where it is."],
+        says=["Messages that it moved and nobody has taken become dead letters again. The others stay where they are."],
         button="Undo the redrive",
     )
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 from console import readings
 from console.frame import page, screen
 from console.live.parts import Part
-from console.permissions import May
 from delivery.moves.service_names import service_of
+from delivery.operating.permissions import May
 from delivery.serving.models import Service
 from delivery.serving.reports import ServiceReport
 
@@ -39,7 +39,7 @@ def _report(queue_id: int) -> ServiceReport:
     for report in readings.services():
         if report.queue.pk == queue_id:
             return report
-    raise Http404("There is no such service, or not any more.")
+    raise Http404("There is no such service (any more).")
 
 
 SERVICES = Part("console/parts/services.html", read_services)
@@ -56,7 +56,7 @@ def services(request: HttpRequest) -> HttpResponse:
 def service(request: HttpRequest, queue_id: int) -> HttpResponse:
     queue = Service.objects.filter(pk=queue_id).first()
     if queue is None:
-        raise Http404("There is no such service, or not any more.")
+        raise Http404("There is no such service (any more).")
     return page(
         request,
         "console/service.html",

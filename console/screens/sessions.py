@@ -9,9 +9,9 @@ from clients.models import Session
 from console.asking import Question, answer
 from console.frame import page, screen
 from console.paging import page_of
-from console.permissions import May
 from delivery.figures.clients import held_by_sessions
 from delivery.operating.audit import staff
+from delivery.operating.permissions import May
 from delivery.operating.sessions import session_disconnect, session_fail_messages
 
 CHOICES = {
@@ -27,7 +27,7 @@ CHOICES = {
 def sessions(request: HttpRequest) -> HttpResponse:
     chosen = request.GET.get("state", "open")
     wanted = request.GET.get("of", "").strip()
-    listed = page_of(request, _sessions(chosen, wanted), by="-id")
+    listed = page_of(request, _sessions(chosen, wanted), order=["-id"])
     held = held_by_sessions(session.pk for session in listed.rows)
     return page(
         request,
@@ -56,7 +56,7 @@ def disconnect(request: HttpRequest, session_id: int) -> HttpResponse:
     question = Question(
         title=f"Disconnect {_named(session)}",
         says=[
-            "The socket is closed, and what the session holds fails at once: it goes on to others, or is retried.",
+            "The socket is closed, and the messages that it holds fail at once: others get them, now or after a delay.",
             "The program may connect again. Revoke its key to keep it away.",
         ],
         button="Disconnect",
@@ -78,8 +78,8 @@ def fail_messages(request: HttpRequest, session_id: int) -> HttpResponse:
         title=f"Fail the messages of {_named(session)}",
         says=[
             f"It holds {held} message{'' if held == 1 else 's'} now.",
-            "Each goes on as if its client had said `fail`: to another client, or to the dead letters.",
-            "The session stays connected. Whatever the program is doing with the messages may be done twice.",
+            "Each is handled as if its client had sent `fail`: it goes to another client, or to the dead letters.",
+            "The session stays connected. The program's work on the messages may be done twice.",
         ],
         button="Fail its messages",
         destroys=True,

@@ -1,19 +1,19 @@
-"""Tag explainer: which queues a name, tags and a match choose, and why not the others."""
+"""Tag explainer: which queues match a name, tags and a match mode, and why the others do not."""
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 
 from console.frame import page, screen
 from console.message_forms import TagsField
-from console.permissions import May
 from delivery.inspection.tag_explainer import MOST_QUEUES, explain_tags
+from delivery.operating.permissions import May
 
 MEANINGS = {
-    "": "left out: `exact` with tags, `all` without",
+    "": "default: `exact` with tags, `all` without",
     "all": "every queue of the name",
     "exact": "the queue with these tags and no others",
     "strict": "queues that have all of these tags",
-    "combined": "queues that have one of these tags, in one line",
+    "combined": "queues that have one of these tags, in one order",
     "any": "queues that have one of these tags, in turns",
 }
 
@@ -40,7 +40,7 @@ def tag_explainer(request: HttpRequest) -> HttpResponse:
         request,
         "console/tag_explainer.html",
         title="Tag explainer",
-        lead="Type what a program reads, and see which queues that means, and why the others are not among them.",
+        lead="Enter what a program reads, and see which queues match and why the others do not.",
         form=form,
         explained=explained,
         chosen=sum(one.matches for one in explained or ()),

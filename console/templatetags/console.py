@@ -39,7 +39,7 @@ def duration(seconds: float | None) -> str:
 
 @register.filter
 def ago(moment: datetime | None) -> SafeString | str:
-    """How long ago, with the moment itself for who points at it."""
+    """How long ago, with the exact time as a tooltip."""
     if moment is None:
         return "never"
     passed = max((timezone.now() - moment).total_seconds(), 0)

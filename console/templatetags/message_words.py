@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.templatetags.console import ago, duration
-from delivery.inspection.bodies import first_line
+from delivery.inspection.message import first_line
 from delivery.moves.notify import label_from_column
 from delivery.moves.states import State
 from delivery.storage.vocabulary import STAGES

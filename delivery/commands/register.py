@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from delivery.figures.client_records import record_rows
+from delivery.figures.clients import record_rows
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Register, Registered
 from delivery.sessions.registration import Registration

@@ -64,6 +64,7 @@ def fail(session: Session, command: Fail) -> None:
             reason=Reason.FAILED.value,
             error=command.error,
             delay=command.delay,
+            final=command.final,
         ),
     )
 

@@ -12,6 +12,7 @@ from delivery.engine.demands import Demand
 from delivery.engine.floors import LOWEST_RANK, Floors
 from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
 from delivery.moves.claims import Claimed, Popped, QueueDemand, claim, claim_across, pop, pop_across
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.notices import Notices
 from delivery.protocol.fields import Stage
 from delivery.storage.meters import Moves
@@ -32,7 +33,9 @@ class Taking:
         stock: Stock,
         moves: Moves,
         tell_posters: Callable[[], None],
+        free_ids: FreeIds,
     ) -> None:
+        self._free_ids = free_ids
         self._moves = moves
         self._tell_posters = tell_posters
         self._node_id = node_id
@@ -60,6 +63,8 @@ class Taking:
         places = [attempt for queued in by_queue.values() for attempt in queued for _ in range(attempt.places)]
         demands = [_queue_demand(queue_id, queued, floors[queue_id]) for queue_id, queued in by_queue.items()]
         rows = sorted(await run(demands, [attempt.demand for attempt in places]))  # by place, their first column
+        if stage == "finish":
+            self._free_ids.give(rows)
         self._tell_posters()
         taken: dict[Attempt, list[Claimed | Popped]] = {attempt: [] for attempt in attempts}
         for row in rows:
@@ -100,6 +105,7 @@ class Taking:
                 self._notices.tell(row, "finish" if attempt.demand.pops else "assign")
             if attempt.demand.pops:
                 self._moves.popped += len(rows)
+                self._free_ids.give(rows)
             else:
                 self._moves.claimed += len(rows)
             attempt.settle(rows)

@@ -30,6 +30,7 @@ from delivery.moves.endings import (
     KeepaliveRequest,
     ReleaseRequest,
 )
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
 from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
@@ -72,6 +73,7 @@ class Engine:
         self._posts_under_way: Counter[int] = Counter()  # by queue
         self._copies_under_way = 0
         self._desk = desk
+        self._free_ids = FreeIds()
         self.stock = Stock()
         self.moves = Moves()
         taking = Taking(
@@ -82,6 +84,7 @@ class Engine:
             stock=self.stock,
             moves=self.moves,
             tell_posters=lambda: self.posts.tell(),
+            free_ids=self._free_ids,
         )
         endings = Endings(
             node_id=node_id,
@@ -89,6 +92,7 @@ class Engine:
             notices=notices,
             became_ready=self._came_back,
             moves=self.moves,
+            free_ids=self._free_ids,
         )
         self.assignment = Assignment(
             node_id=node_id,
@@ -156,6 +160,7 @@ class Engine:
 
     def forget(self, queue_id: int) -> None:
         """The queue was deleted, or what is known of its messages may be wrong."""
+        self._free_ids.forget(queue_id)
         self.stock.forget(queue_id)
         self._floors.remove(queue_id)
 
@@ -192,6 +197,7 @@ class Engine:
             admission = Admission(connection, requests, self._node_id, self._node_name)
             await admission.admit()
         self.moves.dropped += len(admission.dropped)
+        self._free_ids.give(admission.dropped)
         for row in admission.dropped:
             self._notices.tell(row, "drop")
         stored = [request for request in requests if request not in admission.refused]
@@ -206,7 +212,7 @@ class Engine:
         copies = [request.copies[0] for request in requests]
         places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
         try:
-            inserted = await insert_copies(connection, copies, self._node_id, places)
+            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
                 self.stock.something_came(copy.queue.id)
@@ -248,8 +254,9 @@ class Engine:
             request.answer(None)
 
     async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> None:
-        cancelled = await cancel(connection, requests, node_name=self._node_name)
+        cancelled = await cancel(connection, requests, node_id=self._node_id, node_name=self._node_name)
         self.moves.dropped += len(cancelled)
+        self._free_ids.give(cancelled)
         answer_cancels(requests, cancelled)
 
 

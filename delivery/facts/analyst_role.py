@@ -6,9 +6,11 @@ production databases do not let the application make any.
 
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.utils import ProgrammingError
 from psycopg import sql
+
+from delivery.operating.audit import Operator, audit
 
 ROLE = "willow_analyst"
 STATEMENT_SECONDS = 25  # below the 30 s that a snapshot may be old
@@ -38,7 +40,8 @@ class RolesForbiddenError(Exception):
     """This database does not let us make roles."""
 
 
-def analyst_role_define(*, password: str, role: str = ROLE) -> None:
+@transaction.atomic
+def analyst_role_define(*, password: str, role: str = ROLE, by: Operator) -> None:
     """Make the role, or give an existing one the password and the bounds, and let it read."""
     try:
         _execute("CREATE ROLE {} LOGIN", role) if not _exists(role) else None
@@ -47,11 +50,18 @@ def analyst_role_define(*, password: str, role: str = ROLE) -> None:
             _execute(f"ALTER ROLE {{}} SET {setting} = {{}}", role, sql.Literal(value))
     except ProgrammingError as error:
         raise RolesForbiddenError(str(error).strip().splitlines()[0]) from error
-    analyst_role_grant(role=role)
+    _grant(role)
+    audit(by=by, action="define analyst role", target=role)
 
 
-def analyst_role_grant(*, role: str = ROLE) -> None:
+@transaction.atomic
+def analyst_role_grant(*, role: str = ROLE, by: Operator) -> None:
     """Let an existing role read the views and the facts, and nothing else."""
+    _grant(role)
+    audit(by=by, action="let role read facts", target=role)
+
+
+def _grant(role: str) -> None:
     _execute("GRANT USAGE ON SCHEMA public TO {}", role)
     for relation in (*VIEWS, *TABLES):
         _execute("GRANT SELECT ON {1} TO {0}", role, sql.Identifier(relation))

@@ -1,1 +1,1 @@
-"""How the broker is doing, for people: counts of every queue, and what happened in the last minutes."""
+"""Figures for people: counts of every queue, and what happened in the last minutes."""

@@ -1,4 +1,4 @@
-"""What analysts can read, how fresh it is, and who reads it now."""
+"""What analysts can read, how fresh it is, and who is reading."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,17 +1,21 @@
-"""How clients and sessions are doing, for people who look at many of them."""
+"""Figures of clients and sessions, and the record of a client that `registered` gives."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from django.conf import settings
+from django.db import connection
 
 from clients.models import Client
+from clients.selectors import live_session_of
+from delivery.protocol.frames import SubscriptionRecord
 from delivery.storage.reading import bounded_cursor
 from delivery.storage.statements import statement
 
-MOST_QUEUES = 500  # that are listed of one client
+MOST_QUEUES = 500  # listed for one client
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,8 @@ class ClientFigures:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """How far a client has come with one queue. `behind` is of streams only, and counts indexes: what retention has
-    removed is among them."""
+    """A client's progress in one queue. `behind` is for streams only. It counts indexes, including
+    messages that retention has removed."""
 
     queue_id: int
     name: str
@@ -63,3 +67,29 @@ def held_by_sessions(session_ids: Iterable[int]) -> dict[int, int]:
     with bounded_cursor() as cursor:
         cursor.execute(statement("held_counts"), {"session_id": list(session_ids)})
         return dict(cursor.fetchall())
+
+
+def record_rows(rows: Iterable[Any]) -> tuple[SubscriptionRecord, ...]:
+    """`subscribed_to` of a record, from the rows of client_record.sql."""
+    return tuple(
+        SubscriptionRecord(name, tuple(tags), acked_index, tuple(outstanding_index))
+        for _, name, tags, acked_index, outstanding_index in rows
+    )
+
+
+def subscribed_to(client: Client) -> tuple[SubscriptionRecord, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement("client_record"), {"client": client.pk})
+        return record_rows(cursor.fetchall())
+
+
+def client_record(client: Client) -> dict[str, Any]:
+    session = live_session_of(client)
+    return {
+        "name": client.name,
+        "persistent": client.persistent,
+        "defined_at": client.defined_at.isoformat(),
+        "subscribed_to": msgspec.to_builtins(subscribed_to(client)),
+        "node": session.node.name if session and session.node else None,
+        "connected_at": session.connected_at.isoformat() if session else None,
+    }

@@ -1,4 +1,4 @@
-"""How PostgreSQL is doing, as far as the broker depends on it."""
+"""The state of PostgreSQL, as far as the broker depends on it."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -13,7 +13,7 @@ MOST_DAYS = 35
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A transaction that keeps dead rows alive."""
+    """A transaction that keeps vacuum from removing dead rows."""
 
     pid: int
     user: str | None
@@ -38,7 +38,7 @@ class Table:
     last_vacuum: datetime | None
     last_analyze: datetime | None
     vacuums: int
-    hot_share: float | None  # of the updates, those that touched no index
+    hot_share: float | None  # the share of updates that changed no index
 
     @property
     def dead_share(self) -> float:
@@ -53,10 +53,10 @@ class Server:
     bytes: int
     connections: int
     most_connections: int
-    hit_share: float | None  # of the blocks, those that were in memory
+    hit_share: float | None  # the share of blocks that were read from memory
     rolled_back: int
     deadlocks: int
-    oldest_transactions: int  # age of the oldest frozen transaction: wrap-around comes at two thousand million
+    oldest_transactions: int  # age of the oldest unfrozen transaction; wraparound is at 2.1 billion
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def server() -> Server:
 
 
 def journal_days() -> list[JournalDay]:
-    """Newest first; days that are made ahead are among them."""
+    """Newest first, including days that were made ahead."""
     return [JournalDay(**row) for row in rows_of("journal_sizes", {"most": MOST_DAYS})]
 
 

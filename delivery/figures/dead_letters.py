@@ -1,4 +1,4 @@
-"""How fast dead letters come."""
+"""How many messages died lately."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ MOST_COUNTED = 1000  # in each queue
 
 
 def died_lately(queue_ids: Iterable[int]) -> dict[int, int]:
-    """By dead letter queue: how many of its messages died within the hour. MOST_COUNTED means: at least so many."""
+    """By dead letter queue: how many of its messages died within the hour. MOST_COUNTED means at least that many."""
     with bounded_cursor() as cursor:
         parameters: dict[str, Any] = {"queue_id": list(queue_ids), "seconds": LATELY_SECONDS, "most": MOST_COUNTED}
         cursor.execute(statement("dead_lately"), parameters)

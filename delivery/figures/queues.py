@@ -35,7 +35,7 @@ class QueueFigures:
 
     @property
     def ready(self) -> int:
-        """Counted at other moments than the rest, so it is kept from falling below nothing."""
+        """The counts are from different moments, so the difference could be negative."""
         return 0 if self.is_stream else max(self.live - self.claimed - self.delayed, 0)
 
     @property
@@ -52,7 +52,7 @@ class QueueFigures:
 
     @property
     def is_unconsumed(self) -> bool:
-        """Whether something waits that nobody reads. Dead letters wait for people."""
+        """Whether messages wait that no client reads. Dead letters wait for people."""
         return not self.consumers and self.ready > 0 and not self.is_dead_letters
 
     def __str__(self) -> str:

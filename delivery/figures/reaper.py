@@ -1,4 +1,4 @@
-"""What the reaper does and when it last did it."""
+"""The reaper's duties, and when each last ran."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ class ActiveReaper:
     application: str
     address: str
     connected_at: datetime
-    waiting: int  # others that would take over
+    waiting: int  # reapers that would take over
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,5 +38,5 @@ def duty_reports(runs: list[DutyRun]) -> list[DutyReport]:
 
 
 def _about(duty: Duty) -> str:
-    """The first line of what its function says about itself."""
+    """The first line of its function's docstring."""
     return (duty.run_once.__doc__ or "").strip().partition("\n")[0]

@@ -1,8 +1,8 @@
 """What happened in the last minutes: posts from the queues' counters, ends from the journal.
 
-Both are read in passing: each look adds what came since the last one, so looking often costs little, and nobody pays
-while nobody looks. Ends are put where the journal says that they happened; posts are spread over the time between two
-looks, because counters do not say when they moved.
+Each look adds what is new since the last one, so looking often costs little, and nothing is read while nobody looks.
+Ends are counted at the times in the journal. Posts are spread over the time between two looks, because counters do not
+say when they moved.
 """
 
 import threading
@@ -17,7 +17,7 @@ from delivery.storage.statements import statement
 
 SLOT_SECONDS = 10
 SLOTS = 90  # that are kept: a quarter of an hour
-JOURNAL_ROWS = 100_000  # that are read at most at a time; what is older stays unseen
+JOURNAL_ROWS = 100_000  # read at a time at most; older rows are skipped
 POSTED = "posted"
 FAILED = (Outcome.RETRIED.value, Outcome.DEAD.value)
 ENDED_WELL = (Outcome.FINISHED.value, Outcome.POPPED.value)
@@ -48,7 +48,7 @@ class Lately:
         self._read_until = "0"
 
     def look(self, newest: Mapping[int, int], now: float | None = None) -> None:
-        """Take in what happened since the last look. `newest` is the newest index of every queue."""
+        """Add what happened since the last look. `newest` is the newest index of every queue."""
         with self._lock:
             now = time.time() if now is None else now
             self._count_posts(newest, now)
@@ -76,7 +76,7 @@ class Lately:
         )
 
     def posts_of(self, queue_id: int, now: float | None = None) -> list[float]:
-        """For a small picture: per minute, as far back as somebody looked."""
+        """For a sparkline: posts per minute, as far back as somebody looked."""
         return [value or 0.0 for value in self.rates(queue_id, now).posted]
 
     def _count_posts(self, newest: Mapping[int, int], now: float) -> None:

@@ -1,4 +1,4 @@
-"""How the queues of a name are doing."""
+"""The status of the queues of a name."""
 
 import time
 from typing import Any
@@ -10,16 +10,16 @@ from delivery.storage.statements import statement
 from queues.definitions import SETTING_NAMES
 
 COUNTS = ("ready", "delayed", "in_flight", "dead")
-REUSE_FACTOR = 50  # a status that took a second to make is good for fifty
-MANY_COUNTED = 10_000  # messages; counting fewer is never what made it slow
+REUSE_FACTOR = 50  # a status that took one second is reused for fifty
+MANY_COUNTED = 10_000  # messages; counting fewer is never slow
 
 _made: dict[str, tuple[float, dict[str, Any]]] = {}  # by name: until when, and the status
 
 
 def status_of(name: str) -> dict[str, Any] | None:
-    """The status of all queues of a name, or None. Made anew for each call, unless there is very much to count.
+    """The status of all queues of a name, or None. Computed for each call, unless counting takes long.
 
-    Everything in it is exact; counting what is delayed or in flight takes as long as there is much of it.
+    All counts are exact. Counting takes longer the more messages are delayed or in flight.
     """
     started = time.monotonic()
     if (made := _made.get(name)) is not None and started < made[0]:

@@ -1,4 +1,4 @@
-"""How long messages of one queue wait and are worked on: lately from the journal, earlier from the pipeline's facts."""
+"""How long messages of one queue wait and are worked on: recent times from the journal, older ones from the facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ COUNTS = ("posted", "finished", "popped", "failed", "dead")
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """By piece of time, oldest first."""
+    """By time slot, oldest first."""
 
     begins: list[datetime]
     per_minute: dict[str, list[float | None]]
@@ -49,7 +49,7 @@ def recent_slots() -> list[int]:
 
 
 def history(queue_id: int, *, grain: str, step: timedelta, steps: int) -> History:
-    """From the facts: so many pieces of time of one grain, up to the present one."""
+    """From the facts: so many slots of one grain, up to the present one."""
     begins = _begins(step, steps)
     facts = {
         fact.bucket: fact for fact in QueueFact.objects.filter(queue_id=queue_id, grain=grain, bucket__gte=begins[0])
@@ -79,5 +79,5 @@ def _number(value: float | None) -> float | None:
 
 
 def latest(values: Sequence[float | None]) -> float | None:
-    """The newest that is known."""
+    """The newest known value."""
     return next((value for value in reversed(values) if value is not None), None)

@@ -1,4 +1,4 @@
-"""Why a message or a queue does not move: the exact reasons, each as a code and a sentence."""
+"""Why messages do not move: the exact reasons, each with a code and a sentence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class Cause:
 
 
 def why_queue(queue: Queue) -> list[Cause]:
-    """What keeps a queue's messages from moving, or that nothing does. What matters most comes first."""
+    """What keeps a queue's messages from moving, the most important cause first; or that nothing does."""
     return operate(lambda connection: _why_queue(connection, queue.pk), seconds=DIAGNOSIS_SECONDS)
 
 
@@ -52,9 +52,9 @@ def _gone(message_id: MessageId) -> Cause:
         return Cause("gone", "There is no message with this ID now.")
     last = Journal.objects.filter(queue_id=message_id.queue_id, index=message_id.index).order_by("-id").first()
     if last is None:
-        return Cause("gone", "There is no such message, and the journal knows of none.")
+        return Cause("gone", "There is no such message, also not in the journal.")
     because = f", {last.reason}" if last.reason else ""
-    sentence = f"It is not there any more: {last.outcome}{because}, {_time(last.ended_at)}."
+    sentence = f"The message has ended: {last.outcome}{because}, {_time(last.ended_at)}."
     return Cause("ended", sentence, facts={"outcome": last.outcome, "reason": last.reason, "ended_at": last.ended_at})
 
 
@@ -62,10 +62,15 @@ async def _why_message(connection: AsyncConnection[Any], message: Message) -> li
     if message.state == State.CLAIMED:
         return [await _claimed(connection, message)]
     if message.state == State.RETAINED:
-        return [Cause("retained", "It is in a stream: it stays until retention removes it, whoever reads it.", False)]
+        return [Cause("retained", "It is in a stream: it stays until retention removes it.", False)]
     causes = []
     if message.expires_at is not None and message.expires_at <= timezone.now():
-        causes.append(Cause("expired", f"Its time to live ended {_time(message.expires_at)}; the reaper buries it."))
+        causes.append(
+            Cause(
+                "expired",
+                f"Its time to live ended {_time(message.expires_at)}; the reaper will move it to the dead letters.",
+            )
+        )
     if message.state == State.DELAYED:
         until = message.available_at
         causes.append(Cause("delayed", f"It is delayed until {_time(until)}.", facts={"until": until}))
@@ -74,7 +79,7 @@ async def _why_message(connection: AsyncConnection[Any], message: Message) -> li
         causes.append(ahead)
     queue_causes = await _why_queue(connection, message.queue_id)
     return [*[cause for cause in queue_causes if cause.blocks], *causes] or [
-        Cause("moving", "Nothing stands in its way: it is next, and somebody waits for it.", False)
+        Cause("moving", "Nothing blocks it: it is next, and a client is waiting.", False)
     ]
 
 
@@ -104,7 +109,7 @@ async def _ahead(connection: AsyncConnection[Any], message: Message) -> Cause | 
     at_least = "at least " if ahead.messages >= MOST_AHEAD else ""
     sentence = (
         f"It is behind {at_least}{ahead.messages} ready messages: {ahead.higher} of higher priority,"
-        f" {ahead.messages - ahead.higher} older ones of the same."
+        f" {ahead.messages - ahead.higher} older ones of the same priority."
     )
     facts = {"messages": ahead.messages, "higher_priority": ahead.higher, "is_partial": bool(at_least)}
     return Cause("behind", sentence, False, facts)
@@ -117,13 +122,13 @@ async def _why_queue(connection: AsyncConnection[Any], queue_id: int) -> list[Ca
     head = heads[0]
     causes = []
     if head.paused:
-        causes.append(Cause("paused", "The queue is paused: it hands out nothing until somebody resumes it."))
+        causes.append(Cause("paused", "The queue is paused: no messages are handed out until somebody resumes it."))
     if head.kind == Kind.STREAM:
         return [*causes, *await _readers_of_stream(connection, queue_id)]
     if head.ready_index is None:
         causes += await _nothing_ready(connection, head)
     causes += await _readers(connection, head)
-    return causes or [Cause("moving", "Nothing stands in its way: messages are ready, and somebody waits.", False)]
+    return causes or [Cause("moving", "Nothing blocks it: messages are ready, and clients are waiting.", False)]
 
 
 async def _nothing_ready(connection: AsyncConnection[Any], head: Any) -> list[Cause]:
@@ -146,16 +151,16 @@ async def _readers(connection: AsyncConnection[Any], head: Any) -> list[Cause]:
     nodes = await fetch_rows(connection, statement("queue_readers"), parameters)
     readers, places = sum(row.readers for row in nodes), sum(row.places for row in nodes)
     if readers and all(row.draining for row in nodes):
-        return [Cause("draining", "Those who wait are on nodes that are stopping, which hand out nothing.")]
+        return [Cause("draining", "The waiting clients are on nodes that are stopping, which hand out no messages.")]
     if readers and (places or is_service_queue(head.name)):
         return []
     away = await _subscribers_away(connection, head.id)
     if not readers:
-        what = "No worker serves it." if is_service_queue(head.name) else "Nobody waits for its messages."
+        what = "No worker serves it." if is_service_queue(head.name) else "No client is waiting for its messages."
         return [Cause("no_reader", what), *away]
     sentence = (
-        f"All {readers} clients that read it have as many messages in flight as they asked for,"
-        " or hold some without asking for more."
+        f"All {readers} clients that read it have reached their limit of messages in flight,"
+        " or hold messages and have not asked for more."
     )
     return [Cause("in_flight_bound", sentence, facts={"readers": readers}), *away]
 
@@ -177,7 +182,7 @@ async def _readers_of_stream(connection: AsyncConnection[Any], queue_id: int) ->
         return [Cause("no_reader", "No registered client subscribes to this stream.")]
     if all(row.node is None for row in rows):
         return await _subscribers_away(connection, queue_id)
-    return [Cause("moving", "It is a stream: each client goes on at its own pace.", False)]
+    return [Cause("moving", "It is a stream: each client reads at its own pace.", False)]
 
 
 def _time(moment: datetime | None) -> str:

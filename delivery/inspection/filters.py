@@ -1,30 +1,28 @@
-"""Which messages an operator means: by their ids, or by a filter; and reading them a page at a time."""
+"""Which messages somebody means: the one filter of the console, of REST, of operators' actions and of redrives."""
 
-from dataclasses import asdict, dataclass, field, replace
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 
-from psycopg import AsyncConnection
-
-from delivery.moves.models import Message
+from delivery.inspection.index_walk import BY_ID, BY_INDEX, BY_PRIORITY, ORDER_OF_STATE, Conditions, IndexOrder
 from delivery.moves.states import State
-from delivery.protocol.fields import BIGINT_MAX
-from delivery.storage.connection import fetch_rows
-from delivery.storage.on_django import operate
-from delivery.storage.statements import statement
+from delivery.storage.reading import bounded_cursor
+from queues.integer_ranges import BIGINT_MAX
+from queues.models import Kind, Queue
 
-LOOKED_AT = 5000  # messages that one statement looks at, whether the filter chooses them or not
-MOST_LOOKS = 20  # statements for one page: a hundred thousand messages are looked at
+OLDEST_INDEX = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageFilter:
-    """All of these must hold. Queues are looked at one after the other, each from its oldest message on."""
+    """All of these must hold. What is left out does not matter."""
 
     queue_ids: tuple[int, ...]
-    states: frozenset[State] = frozenset()  # none: whatever the state
+    states: frozenset[State] = frozenset()  # one of them
     sequence: int | None = None
-    index_from: int = 1
+    index_from: int = OLDEST_INDEX
     index_to: int = BIGINT_MAX
     priority_from: int | None = None
     priority_to: int | None = None
@@ -32,16 +30,57 @@ class MessageFilter:
     posted_after: datetime | None = None
     text: str | None = None  # somewhere in the body
     reason: str | None = None  # dead letters: why they died
-    signature: str | None = None  # dead letters: what their errors have in common
+    signature: str | None = None  # dead letters: what their errors have in common; empty: they have none
     origin_queue_id: int | None = None  # dead letters: where they came from
     bounds: dict[int, int] = field(default_factory=dict)  # by queue: the newest index that counts
 
+    @property
+    def order(self) -> IndexOrder:
+        """Oldest first, unless another index leads past fewer messages: then in the order of that."""
+        return BY_INDEX if self.order_of_state is BY_PRIORITY else self.order_of_state
+
+    @property
+    def order_of_state(self) -> IndexOrder:
+        """In the order of the state that is asked for: ready messages as they are handed out, too."""
+        if self.sequence is not None:
+            return BY_ID
+        if len(self.states) != 1 or self.index_from == self.index_to:
+            return BY_INDEX
+        [state] = self.states
+        return ORDER_OF_STATE.get(state, BY_INDEX)
+
+    def conditions(self, order: IndexOrder) -> Conditions:
+        narrowing, match = ["true"], ["true"]
+        by_index = narrowing if order is BY_INDEX else match
+        if self.index_from != OLDEST_INDEX:
+            by_index.append("index >= %(index_from)s::bigint")
+        if self.index_to != BIGINT_MAX:
+            by_index.append("index <= %(index_to)s::bigint")
+        if self.bounds:
+            by_index.append("index <= start.last_index")
+        if self.sequence is not None:
+            (narrowing if order is BY_ID else match).append("sequence = %(sequence)s::bigint")
+        is_implied = order in ORDER_OF_STATE.values()  # the state, by the index that holds no other
+        match += [
+            sql
+            for name, sql in MATCHES.items()
+            if getattr(self, name) not in (None, frozenset()) and not (is_implied and name == "states")
+        ]
+        return Conditions(" AND ".join(narrowing), " AND ".join(match[1:] or match), self._values())
+
+    def _values(self) -> dict[str, Any]:
+        names = ("sequence", "index_from", "index_to", *MATCHES)
+        return {name: getattr(self, name) for name in names} | {
+            "states": [state.value for state in self.states],
+            "text": None if self.text is None else self.text.encode(),
+        }
+
     def as_json(self) -> dict[str, Any]:
-        """For the audit: what was asked for, without what was left open. The searched text may be part of a body."""
+        """For the audit: what was asked for, without what was left out. The searched text may be part of a body."""
         given = {
             name: value
             for name, value in asdict(self).items()
-            if value not in (None, frozenset(), {}, BIGINT_MAX) and (name, value) != ("index_from", 1)
+            if value not in (None, frozenset(), {}, BIGINT_MAX) and (name, value) != ("index_from", OLDEST_INDEX)
         }
         given.pop("bounds", None)
         if "states" in given:
@@ -50,107 +89,35 @@ class MessageFilter:
             given["text"] = f"{len(given['text'])} characters"
         return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in given.items()}
 
-    def _walk(self) -> str:
-        """Which index to go by."""
-        if self.states == {State.CLAIMED}:
-            return "claimed"
-        if self.states == {State.DELAYED}:
-            return "delayed"
-        return "all"
 
-    @property
-    def takes_all(self) -> bool:
-        """Whether every message within its bounds is chosen, so that none is looked at in vain."""
-        conditions = self.parameters()
-        walk, states = conditions.pop("walk"), conditions.pop("states")
-        return (states is None or walk != "all") and all(value is None for value in conditions.values())
-
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "walk": self._walk(),
-            "states": [state.value for state in self.states] or None,
-            "sequence": self.sequence,
-            "priority_from": self.priority_from,
-            "priority_to": self.priority_to,
-            "posted_before": self.posted_before,
-            "posted_after": self.posted_after,
-            "text": self.text.encode() if self.text else None,
-            "reason": self.reason,
-            "signature": self.signature,
-            "origin": self.origin_queue_id,
-        }
+# What is asked of each message that a walk passes, by the field of the filter.
+MATCHES: dict[str, LiteralString] = {
+    "states": "state = ANY (%(states)s::int[])",
+    "priority_from": "priority >= %(priority_from)s::bigint",
+    "priority_to": "priority <= %(priority_to)s::bigint",
+    "posted_before": "posted_at < %(posted_before)s::timestamptz",
+    "posted_after": "posted_at > %(posted_after)s::timestamptz",
+    "reason": "dead_reason = %(reason)s::text",
+    "signature": "willow_error_signature(last_error) = %(signature)s::text",
+    "origin_queue_id": "origin_queue_id = %(origin_queue_id)s::bigint",
+    "text": "position(%(text)s::bytea IN body) > 0",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a page ended: a queue's place in the filter, and the index after which to go on there."""
-
-    queue: int = 0
-    after: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    rows: list[Any]
-    next: Place | None  # None: that was all
-
-
-async def find_page(
-    connection: AsyncConnection[Any],
-    chosen: MessageFilter,
-    place: Place,
-    *,
-    limit: int,
-    body_bytes: int = 0,
-    looks: int | None = None,
-) -> Page:
-    """The next messages that a filter chooses. `looks`: after so many statements the page ends, full or not."""
-    rows: list[Any] = []
-    looked_at = min(limit, LOOKED_AT) if chosen.takes_all else LOOKED_AT
-    while place.queue < len(chosen.queue_ids) and len(rows) < limit and (looks is None or looks > 0):
-        queue_id = chosen.queue_ids[place.queue]
-        parameters = chosen.parameters() | {
-            "queue_id": queue_id,
-            "after": max(place.after, chosen.index_from - 1),
-            "index_to": min(chosen.index_to, chosen.bounds.get(queue_id, BIGINT_MAX)),
-            "looked_at": looked_at,
-            "limit": limit - len(rows),
-            "body_bytes": body_bytes,
-        }
-        found = await fetch_rows(connection, statement("find_messages"), parameters)
-        matching = [row for row in found if row.index is not None]
-        rows += matching
-        if len(rows) >= limit:
-            place = Place(place.queue, matching[-1].index)
-        elif found[0].rows_looked_at == looked_at:
-            place = Place(place.queue, found[0].looked_to)
-        else:
-            place = Place(place.queue + 1)
-        looks = None if looks is None else looks - 1
-    return Page(rows, place if place.queue < len(chosen.queue_ids) else None)
-
-
-def messages_page(*, chosen: MessageFilter, place: Place | None = None, limit: int = 100, body_bytes: int = 0) -> Page:
-    """A page for people. It may be short, and yet not the last, when few of many messages are chosen."""
-    narrowed = with_sequence_found(chosen)
-    return operate(
-        lambda connection: find_page(
-            connection, narrowed, place or Place(), limit=limit, body_bytes=body_bytes, looks=MOST_LOOKS
-        )
-    )
-
-
-def with_sequence_found(chosen: MessageFilter) -> MessageFilter:
-    """An ID is looked up by the primary key, so that its queue is walked over no further than it must be."""
-    if chosen.sequence is None:
-        return chosen
-    found = Message.objects.filter(queue_id__in=chosen.queue_ids, sequence=chosen.sequence)
-    indexes = dict(found.values_list("queue_id", "index"))
-    if not indexes:
-        return replace(chosen, queue_ids=())
-    return replace(
-        chosen,
-        queue_ids=tuple(queue_id for queue_id in chosen.queue_ids if queue_id in indexes),
-        index_from=max(min(indexes.values()), chosen.index_from),
-        index_to=min(max(indexes.values()), chosen.index_to),
-    )
+def queue_ids_like(
+    *, queue_id: int | None = None, name: str = "", tags: Iterable[str] = (), kind: Kind | None = None
+) -> tuple[int, ...]:
+    """The queues that a search names: `*` in the name stands for any characters, and a queue has all of the tags."""
+    queues = Queue.objects.all()
+    if queue_id is not None:
+        queues = queues.filter(pk=queue_id)
+    if "*" in name:
+        queues = queues.filter(name__regex="^" + re.escape(name).replace(r"\*", ".*") + "$")
+    elif name:
+        queues = queues.filter(name=name)
+    if wanted := list(tags):
+        queues = queues.filter(tags__contains=wanted)
+    if kind is not None:
+        queues = queues.filter(kind=kind)
+    with bounded_cursor():
+        return tuple(queues.order_by("pk").values_list("pk", flat=True))

@@ -1,18 +1,21 @@
 """The journal, a page at a time, newest first."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection
 
-from delivery.protocol.fields import BIGINT_MAX
 from delivery.storage.connection import fetch_rows
 from delivery.storage.on_django import operate
+from delivery.storage.pages import Cursor, Page
 from delivery.storage.statements import statement
+from queues.integer_ranges import BIGINT_MAX
 
+LIST = "journal"  # what its cursors are signed for
 LOOKED_AT = 5000  # rows that one statement looks at
-MOST_LOOKS = 10
+MOST_STATEMENTS = 10  # for one page
+NEWEST: Cursor = (BIGINT_MAX, BIGINT_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,43 +30,34 @@ class JournalFilter:
     ended_before: datetime | None = None
     ended_after: datetime | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class JournalPlace:
-    """Where a page ended: an index or a transaction, and a row."""
-
-    place: int = BIGINT_MAX
-    id: int = BIGINT_MAX
+    @property
+    def takes_all(self) -> bool:
+        """Whether each row that is looked at is chosen."""
+        conditions = (self.outcome, self.reason, self.client, self.ended_before, self.ended_after)
+        return all(condition is None for condition in conditions)
 
 
-@dataclass(frozen=True, slots=True)
-class JournalPage:
-    rows: list[Any]
-    next: JournalPlace | None
+def journal_page(*, chosen: JournalFilter, after: Cursor | None = None, limit: int = 100) -> Page[Any]:
+    """A page may be short, and yet not the last, when few of many rows are chosen. There is no way back."""
+    return operate(lambda connection: _page(connection, chosen, after or NEWEST, limit))
 
 
-def journal_page(*, chosen: JournalFilter, place: JournalPlace | None = None, limit: int = 100) -> JournalPage:
-    """A page may be short, and yet not the last, when few of many rows are chosen."""
-    return operate(lambda connection: _page(connection, chosen, place or JournalPlace(), limit))
-
-
-async def _page(
-    connection: AsyncConnection[Any], chosen: JournalFilter, place: JournalPlace, limit: int
-) -> JournalPage:
+async def _page(connection: AsyncConnection[Any], chosen: JournalFilter, after: Cursor, limit: int) -> Page[Any]:
+    """A cursor is the index of a row, or its transaction where no queue is chosen, and the row's number."""
     rows: list[Any] = []
-    for _ in range(MOST_LOOKS):
-        parameters = {name: getattr(chosen, name) for name in chosen.__slots__} | {
-            "place": place.place,
-            "id": place.id,
-            "looked_at": LOOKED_AT,
+    looked_at = limit if chosen.takes_all else LOOKED_AT
+    for _ in range(MOST_STATEMENTS):
+        parameters = asdict(chosen) | {
+            "last_ordinal": after[0],
+            "last_id": after[1],
+            "looked_at": looked_at,
             "limit": limit - len(rows),
         }
         found = await fetch_rows(connection, statement("journal_page"), parameters)
-        matching = [row for row in found if row.id is not None]
-        rows += matching
+        rows += [row for row in found if row.id is not None]
         if len(rows) >= limit:
-            return JournalPage(rows, JournalPlace(rows[-1].place, rows[-1].id))
-        if found[0].rows_looked_at < LOOKED_AT:
-            return JournalPage(rows, None)
-        place = JournalPlace(found[0].last_place, found[0].last_id)
-    return JournalPage(rows, place)
+            return Page(rows, None, (rows[-1].ordinal, rows[-1].id))
+        if found[0].rows_looked_at < looked_at:
+            return Page(rows, None, None)
+        after = (found[0].reached_ordinal, found[0].reached_id)
+    return Page(rows, None, after)

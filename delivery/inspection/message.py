@@ -1,5 +1,6 @@
-"""One message, looked at without claiming it: as it is, or what the journal kept of it."""
+"""One message, looked at without claiming it: as it is, or what the journal kept of it. Its body as people read it."""
 
+import json
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -7,10 +8,12 @@ from django.db.models import BinaryField, F, Func, IntegerField, Model, QuerySet
 from django.db.models.functions import Substr
 
 from clients.models import Node, Session
-from delivery.inspection.bodies import SHOWN_BYTES, BodyViews, body_views
 from delivery.moves.models import Journal, Message
 from delivery.storage.reading import bounded_cursor
 from queues.models import Queue
+
+SHOWN_BYTES = 256 * 1024  # of a body; the rest is left out
+HEX_BYTES = 16  # on each line
 
 Row = TypeVar("Row", bound=Model)
 
@@ -19,8 +22,23 @@ BODY_BEGINNING = Substr("body", 1, Value(SHOWN_BYTES), output_field=BinaryField(
 
 
 @dataclass(frozen=True, slots=True)
+class BodyViews:
+    """`json` and `text` are None where the body is neither. `best` names the view to begin with."""
+
+    json: str | None
+    text: str | None
+    hex: str
+    size: int
+    shown: int
+
+    @property
+    def best(self) -> str:
+        return next(name for name in ("json", "text", "hex") if getattr(self, name) is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRecord:
-    """`message` is None once its life in this queue is over; then `ended` is the last that the journal says of it."""
+    """`message` is None if the message has ended; then `ended` is its last row in the journal."""
 
     message: Message | None
     ended: Journal | None
@@ -33,7 +51,7 @@ class MessageRecord:
 
 
 def message_record(queue_id: int, index: int, *, with_body: bool) -> MessageRecord | None:
-    """None: there is no such message, and the journal knows of none."""
+    """None: there is no such message, also not in the journal."""
     with bounded_cursor():
         return _as_it_is(queue_id, index, with_body) or _as_it_ended(queue_id, index, with_body)
 
@@ -87,3 +105,51 @@ def _session(session_id: int | None) -> Session | None:
 
 def _first(rows: QuerySet[Row], number: int | None) -> Row | None:
     return rows.filter(pk=number).first() if number is not None else None
+
+
+def body_views(beginning: bytes, size: int) -> BodyViews:
+    """`size` is the size of the whole body; `beginning` may be only its first bytes."""
+    return BodyViews(
+        json=_as_json(beginning) if len(beginning) == size else None,
+        text=_as_text(beginning, cut=len(beginning) < size),
+        hex=_as_hex(beginning),
+        size=size,
+        shown=len(beginning),
+    )
+
+
+def first_line(beginning: bytes) -> str:
+    """A body in a list: its first bytes on one line, whatever they are."""
+    text = beginning.decode(errors="replace")
+    return "".join(character if character.isprintable() else "·" for character in text)
+
+
+def _as_json(body: bytes) -> str | None:
+    try:
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _as_text(body: bytes, cut: bool) -> str | None:
+    """None where it is not UTF-8, or has control characters other than white space."""
+    last = 3 if cut else 0  # bytes that a character at the cut may have lost
+    for missing in range(last + 1):
+        try:
+            text = body[: len(body) - missing].decode()
+        except UnicodeDecodeError:
+            continue
+        return text if all(character.isprintable() or character in "\t\r\n\xa0" for character in text) else None
+    return None
+
+
+def _as_hex(body: bytes) -> str:
+    lines = (body[start : start + HEX_BYTES] for start in range(0, len(body), HEX_BYTES))
+    return "\n".join(
+        f"{number * HEX_BYTES:08x}  {line.hex(' '):<{HEX_BYTES * 3 - 1}}  {_printable(line)}"
+        for number, line in enumerate(lines)
+    )
+
+
+def _printable(line: bytes) -> str:
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in line)

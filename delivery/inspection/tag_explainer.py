@@ -1,4 +1,4 @@
-"""Which queues a reader's name, tags and match choose, and why not the others."""
+"""Which queues match a reader's name, tags and match mode, and why the others do not."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def _why_not(tags: frozenset[str], wanted: frozenset[str], match: Match) -> str:
     if lacking := wanted - tags:
         parts.append(f"lacks {_listed(lacking)}")
     if match == "exact" and (surplus := tags - wanted):
-        parts.append(f"has {_listed(surplus)} besides")
+        parts.append(f"has also {_listed(surplus)}")
     return f"It {' and '.join(parts)}."
 
 

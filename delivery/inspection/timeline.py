@@ -1,4 +1,4 @@
-"""A message's life, from the journal and from how it is now."""
+"""What happened to a message, from the journal and its present state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Event:
 
 
 def message_timeline(message_id: MessageId) -> list[Event]:
-    """What happened to a message, oldest first; of a dead letter also what happened before it died."""
+    """What happened to a message, oldest first. For a dead letter, also what happened before it died."""
     message = Message.objects.filter(queue_id=message_id.queue_id, sequence=message_id.sequence).first()
     if message is not None and message_id.index not in (None, message.index):
         message = None
@@ -60,7 +60,7 @@ def _posted(at: datetime, poster: int | None, priority: int) -> Event:
 
 
 def _now(message: Message, since: datetime) -> Event:
-    """How it is since the last that happened to it."""
+    """Its present state, since the last event."""
     state = State(message.state)
     if state == State.CLAIMED and message.assigned_at is not None:
         session = Session.objects.filter(pk=message.holder or 0).select_related("client", "node").first()

@@ -30,17 +30,19 @@ class CancelRequest:
 
 class Cancelled(NamedTuple):
     place: int
+    queue_id: int
     sequence: int
 
 
 async def cancel(
-    connection: AsyncConnection[Any], requests: Sequence[CancelRequest], *, node_name: str
+    connection: AsyncConnection[Any], requests: Sequence[CancelRequest], *, node_id: int, node_name: str
 ) -> list[Cancelled]:
     columns = {
         "queue_id": BigintColumn([request.queue_id for request in requests]),
         "index": BigintColumn([request.index for request in requests]),
         "session": BigintColumn([request.session for request in requests]),
         "key": BigintColumn([request.key for request in requests]),
+        "node": node_id,
         "node_name": node_name,
     }
     return await fetch_batch(connection, statement("cancel"), columns, Cancelled)

@@ -95,6 +95,9 @@ async def claim(
     connection: AsyncConnection[Any], demands: Sequence[QueueDemand], places: Sequence[Wish], *, node_id: int
 ) -> list[Claimed]:
     """`places` are those of all demands, one queue's after the other's."""
+    if len(demands) == 1:
+        values = demands[0]._asdict() | _place_columns(places) | {"node": node_id}
+        return await fetch_batch(connection, statement("claim_from_one"), values, Claimed)
     columns = _demand_columns(demands) | _place_columns(places) | {"node": node_id}
     return await fetch_batch(connection, statement("claim"), columns, Claimed)
 

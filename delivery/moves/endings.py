@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from psycopg import AsyncConnection
 
 from delivery.moves.dead_letters import Buried, bury
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
 from delivery.moves.notices import Notices, why_unanswered
@@ -122,8 +123,17 @@ async def finish(
     node_id: int | None,
     node_name: str,
 ) -> list[Finished]:
-    columns = finish_columns(claims) | {"outcome": outcome.value, "node": node_id, "node_name": node_name}
-    return await fetch_batch(connection, statement("finish"), columns, Finished)
+    common = {"outcome": outcome.value, "node": node_id, "node_name": node_name}
+    if len(claims) == 1:
+        return await fetch_batch(connection, statement("finish_one"), _finish_values(claims[0]) | common, Finished)
+    return await fetch_batch(connection, statement("finish"), finish_columns(claims) | common, Finished)
+
+
+def _finish_values(claim: FinishRequest) -> dict[str, Any]:
+    """For finish_one.sql, what `finish_columns` is for finish.sql."""
+    return {
+        name: getattr(claim, name) for name in ("queue_id", "sequence", "index", "holder", "attempt", "client", "reply")
+    }
 
 
 def finish_columns(claims: Sequence[FinishRequest]) -> dict[str, Column]:
@@ -164,8 +174,10 @@ class Endings:
         notices: Notices,
         became_ready: Callable[[int, float], None],
         moves: Moves,
+        free_ids: FreeIds | None = None,
     ) -> None:
         self._moves = moves
+        self._free_ids = free_ids or FreeIds()
         self._node_id = node_id
         self._node_name = node_name
         self._notices = notices
@@ -176,6 +188,7 @@ class Endings:
             connection, requests, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
         )
         self._moves.finished += len(rows)
+        self._free_ids.give(rows)
         for row in rows:
             self._notices.tell(row, "finish", requests[row.place - 1].reply)
         await self._answer(connection, requests, {row.place for row in rows})
@@ -208,6 +221,7 @@ class Endings:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
         self._moves.retried += sum(not row.exhausted for row in failures.rows)
         self._moves.dead += len(failures.buried)
+        self._free_ids.give(one.row for one in failures.buried)
         for row in failures.rows:
             if not row.exhausted:
                 self._notices.tell(row, "retry")

@@ -7,7 +7,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
 
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Post
@@ -139,10 +141,40 @@ class Inserted:
 
 
 async def insert_copies(
-    connection: AsyncConnection[Any], copies: Sequence[Copy], node_id: int | None, takers: Takers = NOBODY
+    connection: AsyncConnection[Any],
+    copies: Sequence[Copy],
+    node_id: int | None,
+    takers: Takers = NOBODY,
+    free_ids: FreeIds | None = None,
 ) -> Inserted:
     """Store copies at the end of their queues and give them their numbers."""
-    rows = await fetch_batch(connection, statement("post"), message_columns(copies, node_id, takers), Stored)
+    sequences = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [None] * len(copies)
+    try:
+        rows = await _insert(connection, copies, sequences, node_id, takers)
+    except UniqueViolation:
+        if free_ids is None:
+            raise
+        for copy in copies:
+            free_ids.forget(copy.queue.id)
+        rows = await _insert(connection, copies, [None] * len(copies), node_id, takers)
+    return _numbered(copies, rows)
+
+
+async def _insert(
+    connection: AsyncConnection[Any],
+    copies: Sequence[Copy],
+    sequences: Sequence[int | None],
+    node_id: int | None,
+    takers: Takers,
+) -> list[Stored]:
+    if len(copies) == 1:
+        values = _message_values(copies[0], sequences[0], node_id, takers.get(copies[0]))
+        return await fetch_batch(connection, statement("post_one"), values, Stored)
+    columns = message_columns(copies, node_id, takers) | {"sequence": BigintColumn(sequences)}
+    return await fetch_batch(connection, statement("post"), columns, Stored)
+
+
+def _numbered(copies: Sequence[Copy], rows: Sequence[Stored]) -> Inserted:
     by_queue: dict[int, list[Stored]] = defaultdict(list)
     for row in rows:
         by_queue[row.queue_id].append(row)
@@ -178,6 +210,27 @@ def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers 
         "work_timeout": Float8Column([(takers.get(copy) or copy.request).work_timeout for copy in copies]),
         "holder": BigintColumn([taker and taker.session_id for taker in map(takers.get, copies)]),
         "index_before": BigintColumn([taker and taker.index_before for taker in map(takers.get, copies)]),
+        "node": node_id,
+    }
+
+
+def _message_values(copy: Copy, sequence: int | None, node_id: int | None, taker: Taker | None) -> dict[str, Any]:
+    """For post_one.sql, what `message_columns` is for post.sql."""
+    request, command = copy.request, copy.request.command
+    return {
+        "queue_id": copy.queue.id,
+        "sequence": sequence,
+        "priority": command.priority,
+        "body": command.message,
+        "delay": command.delay,
+        "ttl": command.ttl,
+        "key": command.key,
+        "poster": request.poster.session_id,
+        "label": request.label,
+        "notify": request.notify,
+        "work_timeout": (taker or request).work_timeout,
+        "holder": taker and taker.session_id,
+        "index_before": taker and taker.index_before,
         "node": node_id,
     }
 

@@ -63,6 +63,6 @@ async def drop_oldest(
 
 async def retain_streams(connection: AsyncConnection[Any], *, limit: int, by: str, now: datetime | None = None) -> int:
     """How many messages streams no longer keep. Of each stream the oldest `limit` are looked at."""
-    parameters = {"now": now, "limit": limit, "node_name": by}
+    parameters = {"now": now, "limit": limit, "node": None, "node_name": by}
     [removed] = await fetch_batch(connection, statement("retain_streams"), parameters, Removed)
     return removed.messages

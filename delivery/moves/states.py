@@ -21,13 +21,16 @@ UNCLAIMED = frozenset({State.READY, State.DELAYED})
 
 MOVES = (
     Move("post", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),  # claimed: for somebody who waits already
+    Move("post_one", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),
     Move("come_due", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
     Move("claim", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
+    Move("claim_from_one", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("claim_across", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("assign", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("pop", starts=frozenset({State.READY})),
     Move("finish", starts=frozenset({State.CLAIMED})),
+    Move("finish_one", starts=frozenset({State.CLAIMED})),
     Move("retry", starts=frozenset({State.CLAIMED}), leads_to=UNCLAIMED),
     Move("release", starts=frozenset({State.CLAIMED}), leads_to=frozenset({State.READY})),
     Move("cancel", starts=UNCLAIMED),

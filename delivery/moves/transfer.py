@@ -98,6 +98,7 @@ async def _take_out(connection: AsyncConnection[Any], moved: Sequence[tuple[Uncl
     rows = [row for row, _ in moved]
     columns = id_columns([MessageId(row.queue_id, row.sequence, row.index) for row in rows]) | {
         "error": TextColumn([f"moved to {copy.queue.name}, index {copy.index}" for _, copy in moved]),
+        "node": None,
         "node_name": by,
     }
     await connection.execute(statement("take_out"), columns)

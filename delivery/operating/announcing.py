@@ -1,4 +1,4 @@
-"""Telling the nodes, after the commit, what an operator's action made ready or left for them."""
+"""Telling the nodes, after the commit, what an operator's action changed."""
 
 from django.db import transaction
 
@@ -6,11 +6,11 @@ from delivery.moves.endings import Endings, endings_without_sessions
 from delivery.wakeups.from_outside import tell_nodes
 from delivery.wakeups.hints import Hint
 
-NAME = "operator"  # as the journal calls who wrote a row
+NAME = "operator"  # who wrote a row, in the journal
 
 
 class Announcements:
-    """What gathers during one action's transaction. `send` tells it when that is committed."""
+    """Collected during the transaction of one action, and sent to the nodes when it is committed."""
 
     def __init__(self) -> None:
         self.hint = Hint()

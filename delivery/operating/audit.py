@@ -1,5 +1,12 @@
-"""Who did what to what: the one way in which operators' actions are written down."""
+"""Who did what to what: the one place where operators' actions are written down.
 
+Every function that acts for an operator takes `by`, and writes its entry in the transaction of what it does. Actions
+on many messages have several transactions: their entry is there before the first of them.
+"""
+
+import getpass
+import logging
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,23 +14,25 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core.exceptions import ValidationError
+from django.db import Error
 
 from clients.principal import Principal
 from delivery.operating.models import AuditEntry
 from delivery.operating.tally import Tally
 from delivery.protocol.errors import WillowError
 
+logger = logging.getLogger(__name__)
+
+BROKEN_OFF = "broken_off"  # in the details of an action that did not come to its end
+
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Whoever acts: a staff member, a key (named by its client), or the system itself."""
+    """Whoever acts: a staff member, a key (named by its client), or an account of the operating system."""
 
     name: str
     kind: str
     user_id: int | None = None
-
-
-SYSTEM = Operator("willow", "system")
 
 
 def staff(user: AbstractBaseUser | AnonymousUser) -> Operator:
@@ -32,6 +41,15 @@ def staff(user: AbstractBaseUser | AnonymousUser) -> Operator:
 
 def key_holder(principal: Principal) -> Operator:
     return Operator(principal.client_name or "anonymous", "key")
+
+
+def at_shell() -> Operator:
+    """Whoever runs a command of manage.py, by the name of the account on this machine."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in many containers
+        name = f"user {os.getuid()}"
+    return Operator(name, "system")
 
 
 def audit(
@@ -51,28 +69,32 @@ def audit(
 
 @contextmanager
 def audited(*, by: Operator, action: str, target: str, details: Mapping[str, Any] | None = None) -> Iterator[Tally]:
-    """Counts what is done inside, and writes the entry at the end: also for what was done before it went wrong.
+    """The entry of an action in several transactions: what is done inside is counted, and written down at the end.
 
-    What was refused outright has changed nothing, and leaves no entry.
+    The entry is there from the beginning, marked as broken off, so it also stands if the process dies half way. What
+    was refused outright has changed nothing, and leaves no entry.
     """
+    said = dict(details or {})
+    entry = audit(by=by, action=action, target=target, messages=0, details={**said, BROKEN_OFF: True})
     tally = Tally()
     try:
         yield tally
     except (ValidationError, WillowError):
         if tally.done:
-            _write(by, action, target, tally, details)
+            _write(entry, tally, said)
+        else:
+            entry.delete()
         raise
     except Exception:
-        _write(by, action, target, tally, {**(details or {}), "broken_off": True})
+        _write(entry, tally, {**said, BROKEN_OFF: True})
         raise
-    _write(by, action, target, tally, details)
+    try:
+        _write(entry, tally, said)
+    except Error:  # what was done is committed, so it is no failure; the entry stays as it was at the beginning
+        logger.exception("The counts of audit entry %s could not be written", entry.pk)
 
 
-def _write(by: Operator, action: str, target: str, tally: Tally, details: Mapping[str, Any] | None) -> None:
-    audit(
-        by=by,
-        action=action,
-        target=target,
-        messages=tally.done,
-        details={**(details or {}), **tally.as_json()},
-    )
+def _write(entry: AuditEntry, tally: Tally, details: Mapping[str, Any]) -> None:
+    entry.messages = tally.done
+    entry.details = {**details, **tally.as_json()}
+    entry.save(update_fields=["messages", "details"])

@@ -1,4 +1,4 @@
-"""Dead letters: what is there, in groups and one by one; purging and exporting them. Redriving is in redrive.py."""
+"""Dead letters: what is there, in groups; purging and exporting them. Redriving them is in redrive_jobs.py."""
 
 import base64
 import json
@@ -10,7 +10,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
-from delivery.inspection.filters import MessageFilter, Page, Place, messages_page
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.search import WHOLE_BODY, MessageRow, find_messages
 from delivery.moves.message_id import MessageId
 from delivery.operating.audit import Operator, audit
 from delivery.operating.messages import Choice, describe, messages_drop, queues_of
@@ -24,7 +25,6 @@ from queues.models import Queue
 GROUP_LOOKED_AT = 20_000  # dead letters of each queue, the newest first
 MOST_GROUPS = 1000
 EXPORT_PAGE = 200  # messages that are in memory at once
-WHOLE_BODY = 2**31 - 1  # bytes: more than a body can have
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class DeadLetterGroup:
 
 
 def dead_letter_queue_ids(*, name: str | None = None, tags: Sequence[str] | None = None) -> tuple[int, ...]:
-    """All dead letter queues; or those of a name, which may be that of the queue they belong to."""
+    """All dead letter queues; or those of a name, with or without `.dead`."""
     queues = Queue.objects.filter(name__endswith=DEAD_SUFFIX)
     if name is not None:
         queues = queues.filter(name=name if name.endswith(DEAD_SUFFIX) else f"{name}{DEAD_SUFFIX}")
@@ -71,52 +71,45 @@ def dead_letter_groups(*, queue_ids: Sequence[int] | None = None) -> list[DeadLe
     return groups
 
 
-def dead_letters_page(
-    *, chosen: MessageFilter, place: Place | None = None, limit: int = 100, body_bytes: int = 0
-) -> Page:
-    return messages_page(chosen=chosen, place=place, limit=limit, body_bytes=body_bytes)
-
-
 def dead_letters_purge(*, chosen: Choice, by: Operator) -> Tally:
-    """Drop dead letters for good, those apart that a client is working on."""
+    """Drop dead letters for good. Those that a client is working on stay."""
     check_are_dead_letter_queues(queues_of(chosen))
     return messages_drop(chosen=chosen, by=by)
 
 
 def check_are_dead_letter_queues(queue_ids: Iterable[int]) -> None:
-    """Whoever may deal with dead letters may not, by that, deal with other messages."""
+    """The permission for dead letters does not cover other messages."""
     for queue in Queue.objects.filter(pk__in=queue_ids):
         if not is_dead_letter_name(queue.name):
             raise ValidationError(f"The queue {queue} holds no dead letters.")
 
 
 def dead_letters_export(*, chosen: MessageFilter, by: Operator) -> Iterator[bytes]:
-    """Every dead letter that the filter chooses as a line of JSON, oldest first in each queue."""
+    """Every dead letter of the filter as a line of JSON, oldest first in each queue."""
     check_are_dead_letter_queues(chosen.queue_ids)
     audit(by=by, action="export dead letters", target="dead letters", details={"chosen": describe(chosen)})
     return _export_lines(chosen)
 
 
 def _export_lines(chosen: MessageFilter) -> Iterator[bytes]:
-    names = {queue.pk: queue for queue in Queue.objects.filter(pk__in=chosen.queue_ids)}
-    place: Place | None = Place()
-    while place is not None:
-        page = messages_page(chosen=chosen, place=place, limit=EXPORT_PAGE, body_bytes=WHOLE_BODY)
+    after, is_over = None, False
+    while not is_over:
+        page = find_messages(chosen, limit=EXPORT_PAGE, after=after, body_bytes=WHOLE_BODY)
         if page.rows:
-            yield b"".join(_line(row, names.get(row.queue_id)) for row in page.rows)
-        place = page.next
+            yield b"".join(map(_line, page.rows))
+        after, is_over = page.next, page.next is None
 
 
-def _line(row: Any, queue: Queue | None) -> bytes:
-    body = bytes(row.body)
+def _line(row: MessageRow) -> bytes:
+    body = row.body or b""
     try:
         shown: dict[str, Any] = {"body": body.decode()}
     except UnicodeDecodeError:
         shown = {"body_base64": base64.b64encode(body).decode()}
     values = {
         "id": str(MessageId(row.queue_id, row.sequence, row.index)),
-        "queue": queue.name if queue else None,
-        "tags": queue.tags if queue else [],
+        "queue": row.queue_name,
+        "tags": row.queue_tags,
         "reason": row.dead_reason,
         "error": row.last_error,
         "client": row.last_client,

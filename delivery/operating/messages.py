@@ -7,9 +7,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
-from delivery.inspection.filters import MessageFilter, Page, Place, find_page, with_sequence_found
+from delivery.inspection.filters import MessageFilter
+from delivery.inspection.search import find_ids
 from delivery.moves import waiting
-from delivery.moves.message_id import MessageId, id_columns, in_batches, row_id
+from delivery.moves.message_id import MessageId, id_columns, in_batches
 from delivery.moves.removal import drop
 from delivery.moves.states import State
 from delivery.moves.transfer import lock_unclaimed, transfer
@@ -29,22 +30,22 @@ SHOWN_IDS = 100  # in an audit entry
 SHOWN_QUEUES = 5
 
 Choice = MessageFilter | Sequence[MessageId]
-# Does one batch, and returns the places (from 1 on) of what was done, and the reasons for what failed.
+# Does one batch. Returns the positions (from 1 on) of the messages that were done, and why others failed.
 Batch = Callable[[AsyncConnection[Any], Sequence[MessageId], Announcements], Awaitable[tuple[set[int], Counter[str]]]]
 
 
 def messages_retry_now(*, chosen: Choice, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
-    """Delayed messages are ready at once."""
+    """Make delayed messages ready at once."""
     return _act("retry messages now", chosen, by, _retry_now, limit, can_be=frozenset({State.DELAYED}))
 
 
 def messages_drop(*, chosen: Choice, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
-    """Messages are gone for good; posters that asked for `drop` are told."""
+    """Drop messages for good. Posters that asked for `drop` get a notice."""
     return _act("drop messages", chosen, by, drop_batch, limit, can_be=frozenset(State) - {State.CLAIMED})
 
 
 def messages_move(*, chosen: Choice, target: Queue, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
-    """Messages go to the end of another queue, with their priority and what is left of their delay and ttl."""
+    """Move messages to the end of another queue, with their priority and the rest of their delay and ttl."""
     if target.pk in queues_of(chosen):
         raise ValidationError(f"The messages are in the queue {target} already.")
     record = queue_record(target)
@@ -59,7 +60,7 @@ def messages_move(*, chosen: Choice, target: Queue, by: Operator, limit: int = M
 
 
 def messages_set_priority(*, chosen: Choice, priority: int, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
-    """Waiting messages go before or behind others from now on."""
+    """Change the priority of waiting messages."""
     if not 0 <= priority <= U32_MAX:
         raise ValidationError(f"A priority is a whole number from 0 to {U32_MAX}, not {priority}.")
 
@@ -101,28 +102,21 @@ def _act(
 
 
 def act_on_filter(chosen: MessageFilter, batch: Batch, budget: Budget, can_be: frozenset[State]) -> Tally:
-    """Those that the filter chooses and whose state allows it, a batch at a time until the budget is spent."""
+    """Act on the messages of a filter, a batch at a time, until the budget is spent."""
     tally = Tally()
-    narrowed = with_sequence_found(chosen)
-    place: Place | None = Place()
-    while place is not None:
-        if budget.is_spent:
-            tally.more = True
-            break
-        page = _one_look(narrowed, place, budget.batch)
+    page = find_ids(chosen, limit=budget.batch)
+    while True:
         if page.rows:
-            tally.add(_do(batch, [row_id(row) for row in page.rows], can_be))
+            tally.add(_do(batch, page.rows, can_be))
             budget.spend(len(page.rows))
-        place = page.next
-    return tally
-
-
-def _one_look(chosen: MessageFilter, place: Place, limit: int) -> Page:
-    return operate(lambda connection: find_page(connection, chosen, place, limit=limit, looks=1))
+        tally.more = page.next is not None and budget.is_spent
+        if page.next is None or tally.more:
+            return tally
+        page = find_ids(chosen, limit=budget.batch, after=page.next)
 
 
 def _do(batch: Batch, ids: Sequence[MessageId], can_be: frozenset[State]) -> Tally:
-    """One batch, in one transaction; those who wait are told of it when it is committed."""
+    """One batch, in one transaction. Waiting clients are woken when it is committed."""
     told = Announcements()
 
     async def work(connection: AsyncConnection[Any]) -> Tally:
@@ -203,7 +197,7 @@ def describe(chosen: Choice) -> Any:
 
 
 def _target(chosen: Choice) -> str:
-    """The queues that are concerned, by name."""
+    """The names of the queues."""
     ids = sorted(queues_of(chosen))
     named = {queue.pk: str(queue) for queue in Queue.objects.filter(pk__in=ids)}
     names = [named.get(queue_id, f"queue {queue_id}") for queue_id in ids]

@@ -1,4 +1,4 @@
-"""What operators do to queues. Making and changing them is in queues/services.py; here it is audited and told."""
+"""What operators do to queues. The changes are in queues/services.py; here they are audited, and the nodes told."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,24 +6,25 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from clients.models import Position
 from delivery.engine.waiters import MOST_PLACES_AT_ONCE
 from delivery.inspection.filters import MessageFilter
 from delivery.moves.message_id import MessageId
-from delivery.moves.models import Message
+from delivery.moves.models import DedupeValue, EndedCount, Message
 from delivery.moves.states import State
-from delivery.operating import queue_deletion as services
 from delivery.operating.announcing import Announcements
 from delivery.operating.audit import Operator, audit, audited
 from delivery.operating.messages import act_on_filter, drop_batch
 from delivery.operating.tally import BATCH, MOST_MESSAGES, Budget, Tally
 from delivery.storage.on_django import operate
 from queues import services as definitions
-from queues.models import Queue
+from queues.models import Queue, QueueCounter, Tag
 
 UNHELD = frozenset(State) - {State.CLAIMED}
-FORCED_BATCHES = 20  # in the transaction that deletes a queue: what consumers hold, and what came in meanwhile
+FORCED_BATCHES = 20  # in the transaction that deletes a queue: messages that clients hold, and those posted meanwhile
 
 
+@transaction.atomic
 def queue_create(
     *, name: str, tags: Iterable[str] = (), chosen: Mapping[str, Any] | None = None, by: Operator
 ) -> Queue:
@@ -33,43 +34,56 @@ def queue_create(
     return queue
 
 
+@transaction.atomic
 def queue_change(*, queue: Queue, changes: Mapping[str, Any], by: Operator) -> None:
     definitions.queue_update(queue=queue, changes=changes)
     audit(by=by, action="change queue", target=str(queue), details={"settings": dict(changes)})
     _tell_of_change(queue)
 
 
+@transaction.atomic
 def queue_pause(*, queue: Queue, by: Operator) -> None:
     definitions.queue_pause(queue=queue)
     audit(by=by, action="pause queue", target=str(queue))
     _tell_of_change(queue)
 
 
+@transaction.atomic
 def queue_resume(*, queue: Queue, by: Operator) -> None:
-    """Those who wait are served at once."""
+    """Clients that wait are served at once."""
     definitions.queue_resume(queue=queue)
     audit(by=by, action="resume queue", target=str(queue))
     _tell_of_change(queue, wake=True)
 
 
+@transaction.atomic
+def tag_describe(*, tag: Tag, description: str, by: Operator) -> None:
+    """Say what a tag means."""
+    Tag.objects.filter(pk=tag.pk).update(description=description)
+    audit(by=by, action="describe tag", target=tag.name, details={"description": description})
+
+
 def queue_purge(*, queue: Queue, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
-    """Drop all messages that nobody holds. `more` in the answer: there are some left, do it again."""
+    """Drop all messages that no client holds. `more` in the answer: some are left, repeat it."""
     with audited(by=by, action="purge queue", target=str(queue)) as tally:
         tally.add(_purge(queue, Budget(limit)))
     return tally
 
 
 def queue_delete(*, queue: Queue, by: Operator, forced: bool = False) -> Tally:
-    """Remove a queue: an empty one, or if that is forced with all that it holds, also what clients are working on."""
+    """Remove an empty queue; or, forced, any queue with all that it holds, also what clients are working on.
+
+    Its name and tags may be used again, by a queue with another number.
+    """
     with audited(by=by, action="delete queue", target=str(queue), details={"forced": forced}) as tally:
         if forced:
             tally.add(_purge(queue, Budget()))
             if tally.more:
                 raise ValidationError(
-                    f"{tally.done} messages of the queue {queue} were dropped, and there are more; delete it once more."
+                    f"{tally.done} messages of the queue {queue} were dropped, and there are more; delete it again."
                 )
         tally.done += _delete(queue, forced=forced)
-        tally.skipped.clear()  # what the purge could not drop is gone now, too
+        tally.skipped.clear()  # what the purge could not drop is gone now too
     return tally
 
 
@@ -77,9 +91,15 @@ def _delete(queue: Queue, *, forced: bool) -> int:
     """Returns how many messages had to be dropped for it."""
     told = Announcements()
     with transaction.atomic():
-        Queue.objects.select_for_update().filter(pk=queue.pk).first()  # nothing arrives until the commit
+        # The row that every post locks first: nothing arrives from here to the commit.
+        if QueueCounter.objects.select_for_update().filter(pk=queue.pk).first() is None:
+            raise ValidationError(f"The queue {queue} is gone already.")
         dropped = _drop_held(queue, told) if forced else 0
-        services.queue_delete(queue=queue)
+        if Message.objects.filter(queue_id=queue.pk).exists():
+            raise ValidationError(f"The queue {queue} holds messages; only an empty queue can be deleted.")
+        for left_over in (EndedCount, DedupeValue, Position):
+            left_over.objects.filter(queue_id=queue.pk).delete()
+        Queue.objects.filter(pk=queue.pk).delete()
         told.queues_changed(queue.pk)
         told.send()
     return dropped

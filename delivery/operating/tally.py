@@ -1,4 +1,4 @@
-"""What became of an operator's action on many messages."""
+"""The result of an operator's action on many messages."""
 
 import time
 from collections import Counter
@@ -7,7 +7,7 @@ from typing import Any
 
 BATCH = 500  # messages in one transaction, so that none holds its locks for long
 MOST_MESSAGES = 100_000  # in one action
-MOST_SECONDS = 20.0  # that one action may take; what is left needs another one
+MOST_SECONDS = 20.0  # that one action may take; the rest needs another one
 
 GONE = "not there (any more)"
 CLAIMED = "held by a client"
@@ -17,7 +17,7 @@ REQUEST = "a request of a service"
 
 @dataclass
 class Tally:
-    """Counts, with the reason for all that was not done. `more`: the action ended at its bound, do it again."""
+    """Counts, with the reasons for what was not done. `more`: the action reached its limit; repeat it."""
 
     done: int = 0
     skipped: Counter[str] = field(default_factory=Counter)

@@ -162,6 +162,7 @@ class Fail(ClaimedMessageCommand, frozen=True):
     error: ErrorText | None = None
     delay: Seconds | None = None
     attempt: Attempt = None
+    final: Annotated[bool, Wire.JSON_ONLY] = False
 
     def __post_init__(self) -> None:
         check_name("queue", self.queue)

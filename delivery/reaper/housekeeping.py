@@ -1,4 +1,4 @@
-"""Lists that only ever grow unless somebody cuts them: free IDs, dedupe texts, notices that nobody came for."""
+"""What only ever grows unless somebody cuts it: IDs, counts of nodes that are gone, dedupe texts, unread notices."""
 
 from datetime import datetime
 
@@ -8,24 +8,16 @@ from delivery.reaper.duty import LIMIT, Tools
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
 
-CROWDED_ROWS = 64  # rows of free IDs of one queue above which they are merged
 
-
-async def compact_sequences(tools: Tools, now: datetime | None) -> int:
-    """Free message IDs, gathered into fewer rows."""
-    parameters = {"rows": CROWDED_ROWS, "limit": LIMIT}
-    [merged] = await fetch_rows(tools.connection, statement("compact_sequences"), parameters)
-    return merged.count
+async def fold_ended_counts(tools: Tools, now: datetime | None) -> int:
+    """Counts of ended messages by nodes that are gone."""
+    [folded] = await fetch_rows(tools.connection, statement("fold_ended_counts"), {"limit": LIMIT})
+    return folded.count
 
 
 async def restart_idle_sequences(tools: Tools, now: datetime | None) -> int:
     """Queues that are empty start their message IDs again from 1."""
-    async with tools.connection.transaction():
-        cursor = await tools.connection.execute(statement("idle_queues"), {"limit": LIMIT})
-        idle = [queue_id for (queue_id,) in await cursor.fetchall()]
-        if not idle:
-            return 0
-        [restarted] = await fetch_rows(tools.connection, statement("restart_sequences"), {"queue_id": idle})
+    [restarted] = await fetch_rows(tools.connection, statement("restart_sequences"), {"limit": LIMIT})
     return restarted.count
 
 

@@ -1,8 +1,8 @@
-"""Redrives of dead letters, at their rates, and what is kept to undo them."""
+"""Redrives of dead letters, at their rates, and the records for undoing them."""
 
 from datetime import datetime
 
-from delivery.operating.redrive_jobs import redrive_step
+from delivery.operating.redrive_steps import redrive_step
 from delivery.reaper.duty import LIMIT, NAME, Tools
 from delivery.storage.statements import statement
 
@@ -10,7 +10,7 @@ STEPS = 10  # in one round, so that a large redrive does not keep the reaper fro
 
 
 async def redrive_dead_letters(tools: Tools, now: datetime | None) -> int:
-    """A few steps of the jobs that are under way, by turns."""
+    """A few steps of the running jobs, in turn."""
     moved = 0
     for _ in range(STEPS):
         async with tools.connection.transaction():

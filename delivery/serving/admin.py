@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -15,6 +14,8 @@ from django.utils.safestring import SafeString
 
 from clients.models import Node
 from delivery.moves.service_names import service_of
+from delivery.operating.audit import staff
+from delivery.operating.permissions import May, allowed, refusal
 from delivery.serving.changes import (
     check_config,
     check_heartbeat_interval,
@@ -120,10 +121,6 @@ class WorkerAdmin(ReadOnlyAdmin):
     ordering = ("waited_since",)
 
 
-def _operator(request: HttpRequest) -> User | None:
-    return request.user if isinstance(request.user, User) else None
-
-
 class ServiceConfigForm(forms.ModelForm):
     class Meta:
         model = ServiceConfig
@@ -168,7 +165,7 @@ class ServiceConfigAdmin(ServiceAdmin):
             name=obj.name,
             config=obj.config,
             heartbeat_interval=obj.heartbeat_interval,
-            user=_operator(request),
+            by=staff(request.user),
         )
         obj.pk, obj.version = saved.pk, saved.version
 
@@ -178,11 +175,11 @@ class ServiceConfigAdmin(ServiceAdmin):
         return objects, counts, set(lacking) - {ServiceConfigVersion._meta.verbose_name}, protected
 
     def delete_model(self, request: HttpRequest, obj: ServiceConfig) -> None:
-        service_config_delete(service=obj)
+        service_config_delete(service=obj, by=staff(request.user))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ServiceConfig]) -> None:
         for service in queryset:
-            service_config_delete(service=service)
+            service_config_delete(service=service, by=staff(request.user))
 
 
 @admin.register(ServiceConfigVersion)
@@ -193,12 +190,12 @@ class ServiceConfigVersionAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Restore this version", permissions=["view"])
     def restore(self, request: HttpRequest, versions: QuerySet[ServiceConfigVersion]) -> None:
-        if not request.user.has_perm("delivery.change_serviceconfig"):
-            self.message_user(request, "You may not change configurations.", messages.ERROR)
+        if not allowed(request.user, May.CHANGE_SERVICES):
+            self.message_user(request, refusal(May.CHANGE_SERVICES), messages.ERROR)
             return
         try:
             [version] = versions.select_related("service")
-            service = service_config_restore(version=version, user=_operator(request))
+            service = service_config_restore(version=version, by=staff(request.user))
         except ValueError:
             self.message_user(request, "Choose one version to restore.", messages.ERROR)
         except ValidationError as error:

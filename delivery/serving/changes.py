@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from delivery.moves.service_names import LONGEST_NAME
+from delivery.operating.audit import Operator, audit
 from delivery.serving.config_text import READERS, read_config, write_config
 from delivery.serving.models import ServiceConfig, ServiceConfigVersion
 from delivery.wakeups.from_outside import tell_nodes
@@ -26,7 +26,7 @@ LONGEST_HEARTBEAT_INTERVAL = 86_400.0  # seconds
 UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def service_config_change(*, name: str, config: Any, heartbeat_interval: float, user: User | None) -> ServiceConfig:
+def service_config_change(*, name: str, config: Any, heartbeat_interval: float, by: Operator) -> ServiceConfig:
     """Configure a service, as a new version. Nothing happens if that is how it is configured already."""
     _check_name(name)
     check_config(config)
@@ -39,24 +39,27 @@ def service_config_change(*, name: str, config: Any, heartbeat_interval: float, 
             if _same(service.config, config) and service.heartbeat_interval == heartbeat_interval:
                 return service
             service.version += 1
-        _store(service, config, heartbeat_interval, user)
+        _store(service, config, heartbeat_interval, by)
+        _audit("configure service", service, by)
     return service
 
 
-def service_config_restore(*, version: ServiceConfigVersion, user: User | None) -> ServiceConfig:
+def service_config_restore(*, version: ServiceConfigVersion, by: Operator) -> ServiceConfig:
     """An old version comes back as the newest one: nothing of the history is lost."""
     with transaction.atomic():
         service = ServiceConfig.objects.select_for_update().get(pk=version.service_id)
         if service.version == version.version:
             raise ValidationError(f"Version {version.version} of {service} is the current one.")
         service.version += 1
-        _store(service, version.config, version.heartbeat_interval, user, restored_from=version.version)
+        _store(service, version.config, version.heartbeat_interval, by, restored_from=version.version)
+        _audit("restore configuration of service", service, by, restored_from=version.version)
     return service
 
 
-def service_config_delete(*, service: ServiceConfig) -> None:
+def service_config_delete(*, service: ServiceConfig, by: Operator) -> None:
     """With its history. Its workers are told that there is nothing configured any more."""
     with transaction.atomic():
+        _audit("delete configuration of service", service, by)
         service.delete()
         transaction.on_commit(_tell_nodes)
 
@@ -65,7 +68,7 @@ def _store(
     service: ServiceConfig,
     config: Any,
     heartbeat_interval: float,
-    user: User | None,
+    by: Operator,
     restored_from: int | None = None,
 ) -> None:
     service.config = config
@@ -77,9 +80,13 @@ def _store(
         heartbeat_interval=heartbeat_interval,
         config=config,
         restored_from=restored_from,
-        changed_by=user,
+        changed_by_id=by.user_id,
     )
     transaction.on_commit(_tell_nodes)
+
+
+def _audit(action: str, service: ServiceConfig, by: Operator, **details: int) -> None:
+    audit(by=by, action=action, target=service.name, details={"version": service.version, **details})
 
 
 def _tell_nodes() -> None:

@@ -51,7 +51,7 @@ class StatementConnection(AsyncConnection[Any]):
         """The rows of a statement, whose columns are the fields of `row_type`."""
         prepared = self._known.get(query) or await self._prepare(query)
         given = [values[name] for name in prepared.parameters]
-        formats = [Format.BINARY if isinstance(value, Column) else Format.TEXT for value in given]
+        formats = [Format.BINARY if isinstance(value, Column | bytes) else Format.TEXT for value in given]
         self.pgconn.send_query_prepared(prepared.name, list(map(self._dumped, given)), formats, Format.BINARY)
         result = await self._result(ExecStatus.TUPLES_OK)
         if prepared.row_type is not row_type:
@@ -63,6 +63,8 @@ class StatementConnection(AsyncConnection[Any]):
     def _dumped(self, value: Any) -> Any:
         if isinstance(value, Column):
             return value.packed
+        if isinstance(value, bytes):
+            return value
         return None if value is None else self._transformer.get_dumper(value, PyFormat.TEXT).dump(value)
 
     async def _prepare(self, query: str) -> Prepared:

@@ -1,25 +1,72 @@
 """The Python client of the Willow message broker: `async with willow_client.connect(url) as willow: ...`"""
 
 from willow_client.client import Client, connect
-from willow_client.errors import DisconnectedError, WillowError
+from willow_client.errors import (
+    BadArgument,
+    BadRequest,
+    ClaimLost,
+    ConnectionFailed,
+    ConnectionLost,
+    Dropped,
+    Failed,
+    NoObject,
+    ObjectAlreadyExists,
+    Overloaded,
+    PermissionDenied,
+    Timeout,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+    WillowError,
+)
 from willow_client.frames import Queue, Registration, SubscriptionRecord
-from willow_client.message import Message, Receipt
+from willow_client.message import Message
+from willow_client.options import Options
+from willow_client.outcomes import GiveUp, Retry
+from willow_client.posting import Draft, Posted
+from willow_client.queue_settings import QueueSettings
+from willow_client.receipt import Receipt
 from willow_client.request import Request
+from willow_client.running import run_worker
+from willow_client.serving import ServiceWorker, serve
 from willow_client.subscription import Subscription
-from willow_client.worker import Worker, serve
+from willow_client.worker import JobEvent, QueueWorker
 
 __all__ = [
+    "BadArgument",
+    "BadRequest",
+    "ClaimLost",
     "Client",
-    "DisconnectedError",
+    "ConnectionFailed",
+    "ConnectionLost",
+    "Draft",
+    "Dropped",
+    "Failed",
+    "GiveUp",
+    "JobEvent",
     "Message",
+    "NoObject",
+    "ObjectAlreadyExists",
+    "Options",
+    "Overloaded",
+    "PermissionDenied",
+    "Posted",
     "Queue",
+    "QueueSettings",
+    "QueueWorker",
     "Receipt",
     "Registration",
     "Request",
+    "Retry",
+    "ServiceWorker",
     "Subscription",
     "SubscriptionRecord",
+    "Timeout",
+    "TooLarge",
+    "Unauthorized",
+    "Unavailable",
     "WillowError",
-    "Worker",
     "connect",
+    "run_worker",
     "serve",
 ]

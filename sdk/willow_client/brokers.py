@@ -1,23 +1,34 @@
-"""Which broker a worker connects to: the preferred one, and after failures the others of its group by turns."""
+"""Which broker to connect to: the preferred one, and after failures the others by turns."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from willow_client.errors import BadArgument
+from willow_client.opening import check_url
 
 
 class Brokers:
-    def __init__(self, url: str) -> None:
-        self.preferred = url
+    def __init__(self, urls: str | Sequence[str]) -> None:
+        self._given = [check_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
+        if not self._given:
+            raise BadArgument("url", "At least one URL of a broker is needed.")
+        self.current = self._given[0]
+        self.preferred = self.current
         self._group: list[str] = []
-        self._failures = 0
+
+    @property
+    def choice(self) -> list[str]:
+        """All that are known, the preferred one first."""
+        return list(dict.fromkeys((self.preferred, *self._given, *self._group)))
 
     def learn(self, group: Iterable[str]) -> None:
-        """What the configuration says about the nodes that take clients."""
+        """What the configuration of a service says about the nodes that take clients."""
         self._group = list(group)
 
     def prefer(self, url: str) -> None:
         self.preferred = url
-        self._failures = 0
 
-    def next_after_failure(self) -> str:
-        self._failures += 1
-        choice = [self.preferred, *(url for url in self._group if url != self.preferred)]
-        return choice[self._failures % len(choice)]
+    def failed(self) -> None:
+        """Try the next one."""
+        choice = self.choice
+        place = choice.index(self.current) + 1 if self.current in choice else 0
+        self.current = choice[place % len(choice)]

@@ -1,40 +1,81 @@
 """Commands under way, and what becomes of the frames that answer them."""
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
-from willow_client.errors import WillowError
-from willow_client.frames import AnyFrame, Command, Error, NoMessage, encode
+from willow_client.commands import Command, encode
+from willow_client.errors import WillowError, broker_error
+from willow_client.frames import AnyFrame, Error
+
+NOT_YOURS = ("NoObject", "PermissionDenied")  # codes of answers to words about a claim that was lost
 
 
 class Call:
-    """A command that is answered by one frame. `repeatable`: it may be sent again after a reconnect."""
+    """A command and what is done with its answers. `repeatable`: it may be sent again after a reconnect."""
 
-    __slots__ = ("answer", "encoded", "repeatable")
+    __slots__ = ("encoded", "label", "repeatable", "repeated", "seconds")
 
     def __init__(self, command: Command, *, repeatable: bool) -> None:
+        assert command.label is not None
+        self.label = command.label
         self.encoded = encode(command)
         self.repeatable = repeatable
+        self.repeated = False
+        self.seconds: float | None = None  # until it is given up
+
+    def take(self, frame: AnyFrame) -> bool:
+        """Take a frame that has the command's label. Returns whether no more will come."""
+        raise NotImplementedError
+
+    def fail(self, error: WillowError) -> None:
+        """There will be no answer."""
+        raise NotImplementedError
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody still waits for what the command brings."""
+        return True
+
+    @property
+    def outlives_timeout(self) -> bool:
+        """Whether something may come, after its caller gave up, that must not be left lying."""
+        return False
+
+    @property
+    def waits_for_notices(self) -> bool:
+        """Whether the broker has done its part, and will only tell what becomes of it."""
+        return False
+
+    @property
+    def needs_repeating(self) -> bool:
+        """Whether it must be sent again on a new connection."""
+        return self.repeatable and self.is_wanted
+
+
+class AwaitedCall(Call):
+    """A command that is answered by one frame, for somebody who awaits it."""
+
+    __slots__ = ("answer",)
+
+    def __init__(self, command: Command, *, repeatable: bool) -> None:
+        super().__init__(command, repeatable=repeatable)
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     @property
-    def is_abandoned(self) -> bool:
-        """Whether the caller was cancelled, so that nobody takes what the command brings."""
-        return self.answer.cancelled()
+    def is_wanted(self) -> bool:
+        return not self.answer.done()
 
-    def take(self, frames: Sequence[AnyFrame]) -> bool:
-        """Take frames that came together with the command's label. Returns whether no more will come."""
-        if isinstance(frames[0], Error):
-            self.fail(error_of(frames[0]))
+    def take(self, frame: AnyFrame) -> bool:
+        if isinstance(frame, Error):
+            self.fail(error_of(frame))
             return True
-        return self._take_answers(frames)
+        return self._take_answer(frame)
 
-    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
-        self._succeed(frames[0])
+    def _take_answer(self, frame: AnyFrame) -> bool:
+        self.succeed(frame)
         return True
 
-    def _succeed(self, result: Any) -> None:
+    def succeed(self, result: Any) -> None:
         if not self.answer.done():
             self.answer.set_result(result)
 
@@ -43,7 +84,7 @@ class Call:
             self.answer.set_exception(error)
 
 
-class StandingCall(Call):
+class StandingCall(AwaitedCall):
     """A command whose effect ends with the connection, so that it is sent again on every new one."""
 
     __slots__ = ()
@@ -51,38 +92,14 @@ class StandingCall(Call):
     def __init__(self, command: Command) -> None:
         super().__init__(command, repeatable=True)
 
-    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
-        super()._take_answers(frames)
+    @property
+    def needs_repeating(self) -> bool:
+        return not self.answer.cancelled()
+
+    def _take_answer(self, frame: AnyFrame) -> bool:
+        self.succeed(frame)
         return False
 
 
-class SeveralCall(Call):
-    """A command that is answered by so many frames; its answer is their list."""
-
-    __slots__ = ("_frames", "_wanted")
-
-    def __init__(self, command: Command, *, wanted: int, repeatable: bool) -> None:
-        super().__init__(command, repeatable=repeatable)
-        self._wanted = wanted
-        self._frames: list[AnyFrame] = []
-
-    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
-        self._frames.extend(frames)
-        if len(self._frames) < self._wanted:
-            return False
-        self._succeed(self._frames)
-        return True
-
-
-class DeliveriesCall(Call):
-    """A fetch or pop of several messages: those that come, come together."""
-
-    __slots__ = ()
-
-    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
-        self._succeed([] if isinstance(frames[0], NoMessage) else frames)
-        return True
-
-
 def error_of(frame: Error) -> WillowError:
-    return WillowError(frame.code, frame.key, frame.message)
+    return broker_error(frame.code, frame.key, frame.message)

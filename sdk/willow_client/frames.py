@@ -1,151 +1,12 @@
-"""The commands that this client sends and the frames that it understands, as JSON."""
+"""The frames that this client understands, as JSON."""
 
 from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
-Match: TypeAlias = Literal["all", "exact", "strict", "combined", "any"]
-Persistence: TypeAlias = Literal["ready", "write", "sync"]
-JsonBody: TypeAlias = str | list[int]
-
-
-# gc=False: commands and frames hold texts, numbers and tuples of them, which cannot form cycles.
-class Command(Struct, gc=False, omit_defaults=True, kw_only=True, tag=str.lower, tag_field="type"):
-    """`label` comes back in the answers; the connection gives each command one of its own."""
-
-    label: int | None = None
-
-
-class Post(Command):
-    queue: str | tuple[str, ...]
-    message: JsonBody
-    tags: tuple[str, ...] = ()
-    priority: int = 0
-    notify: tuple[Persistence, ...] = ()
-    key: str | None = None
-    delay: float | None = None
-    ttl: float | None = None
-    dedupe: str | None = None
-
-
-class Pop(Command):
-    queue: str
-    tags: tuple[str, ...] = ()
-    match: Match | None = None
-    timeout: float = 0.0
-    count: int | None = None
-
-
-class Fetch(Command):
-    queue: str
-    tags: tuple[str, ...] = ()
-    match: Match | None = None
-    block_timeout: float = 0.0
-    work_timeout: float | None = None
-    sync: Persistence = "write"
-    count: int | None = None
-
-
-class Finish(Command):
-    queue: str
-    shard: int
-    sequence: int
-    index: int
-    response: Persistence | None = None
-    reply: JsonBody | None = None
-
-
-class Fail(Command):
-    queue: str
-    shard: int
-    sequence: int
-    index: int
-    response: Persistence | None = None
-    error: str | None = None
-    delay: float | None = None
-
-
-class Keepalive(Command):
-    queue: str
-    shard: int
-    sequence: int
-    index: int
-
-
-class Create(Command):
-    queue: str
-    tags: tuple[str, ...] = ()
-    kind: Literal["work", "stream"] | None = None
-    retry_limit: int | None = None
-    heartbeat_timeout: float | None = None
-    retry_delay: float | None = None
-    retry_backoff: float | None = None
-    retry_delay_max: float | None = None
-    max_length: int | None = None
-    overflow: Literal["reject", "drop_oldest"] | None = None
-    updatable: bool | None = None
-    retention_seconds: float | None = None
-    retention_count: int | None = None
-    retention_acked: bool | None = None
-    keep_bodies: bool | None = None
-
-
-class Subscribe(Command):
-    queue: str
-    tags: tuple[str, ...] = ()
-    match: Match | None = None
-    in_flight: int = 16
-    work_timeout: float | None = None
-    from_: Literal["new", "oldest"] | int | None = field(default=None, name="from")
-
-
-class Unsubscribe(Command):
-    """Its label is that of the subscription."""
-
-
-class Register(Command):
-    name: str
-    persistent: bool
-
-
-class WorkRequest(Command):
-    service: str
-    body: JsonBody
-    timeout: float | None = None
-
-
-class CheckConfig(Command):
-    identity: str
-    services: tuple[str, ...]
-    config_type: Literal["JSON"]
-    config_version: str | None = None
-
-
-class Ready(Command):
-    services: tuple[str, ...]
-    heartbeat_interval: float
-    slots: int
-    time: float
-    config_version: str
-
-
-class Ping(Command):
-    time: float
-    config_version: str
-
-
-class Reply(Command, tag="workreply"):
-    work_request_identifier: str
-    body: JsonBody
-    time: float
-    config_version: str
-
-
-class NeedBroker(Command):
-    identity: str
-    services: tuple[str, ...]
+from willow_client.bodies import WireBody
 
 
 class Frame(Struct, gc=False, frozen=True, tag=str.lower, tag_field="type"):
@@ -159,25 +20,31 @@ class Hello(Frame, frozen=True):
 
 
 class Notice(Frame, frozen=True):
+    """A stage of a posted message, or that a claim ended, or goes on."""
+
     label: int | None
     notice: str
     shard: int | None = None
     sequence: int | None = None
     index: int | None = None
     queue: str | None = None
+    reply: WireBody | None = None
+    duplicate: bool = False
 
 
 class Delivery(Frame, frozen=True, tag="message"):
     label: int | None
     shard: int
     sequence: int
-    body: JsonBody
+    body: WireBody
     finished: bool
     queue: str
     tags: tuple[str, ...]
     index: int
     attempt: int
     priority: int
+    work_timeout: float | None = None  # seconds that the claim lasts without a keepalive
+    left: int | None = None  # how many more messages of the same answer follow, if it may be several
 
 
 class NoMessage(Frame, frozen=True):
@@ -240,7 +107,7 @@ class Registration(Frame, frozen=True, tag="registered"):
 
 class WorkReply(Frame, frozen=True):
     label: int | None
-    body: JsonBody
+    body: WireBody
 
 
 class Config(Frame, frozen=True):
@@ -268,7 +135,7 @@ class Assignment(Frame, frozen=True, tag="workrequest"):
 
     work_request_identifier: str
     service: str
-    body: JsonBody
+    body: WireBody
     label: None = None
 
 
@@ -293,11 +160,8 @@ AnyFrame: TypeAlias = (
     | Config | ReadyOk | ServerPing | Pong | Assignment | ChangeBroker | DisconnectError | ForceNegotiate
 )  # fmt: skip
 
-_encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyFrame | list[AnyFrame]] = msgspec.json.Decoder(AnyFrame | list[AnyFrame])
 _raw_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-
-encode = _encoder.encode
 
 
 def decode(text: bytes) -> list[AnyFrame]:
@@ -316,19 +180,3 @@ def _understood(decoded: Any) -> Iterator[AnyFrame]:
             yield msgspec.convert(value, AnyFrame)
         except msgspec.ValidationError:
             continue
-
-
-def to_json_body(body: bytes | str) -> JsonBody:
-    """A body as JSON carries it: a text, or byte values where it is not UTF-8."""
-    if isinstance(body, str):
-        return body
-    if not isinstance(body, bytes | bytearray):
-        raise TypeError(f"A body is bytes or a text, not {type(body).__name__}.")
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return list(body)
-
-
-def from_json_body(body: JsonBody) -> bytes:
-    return body.encode() if isinstance(body, str) else bytes(body)

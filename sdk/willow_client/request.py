@@ -1,11 +1,19 @@
 """A request that this client answers as a worker."""
 
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from willow_client.body import WithBody
+from willow_client.bodies import WithBody
+from willow_client.commands import Keepalive
 from willow_client.connection import Connection
-from willow_client.errors import told_to_broker
-from willow_client.frames import Assignment, Fail, Keepalive
+from willow_client.frames import Assignment
+
+logger = logging.getLogger("willow_client")
+
+KEEPALIVE_SECONDS = 20.0  # a request does not say how long it may take; the service's queue, 300 seconds by default
 
 
 class Request(WithBody):
@@ -20,14 +28,31 @@ class Request(WithBody):
         self.service = assignment.service
         self.config = config
 
+    def __repr__(self) -> str:
+        return f"<Request {self.identifier} to {self.service}: {self._preview()}>"
+
     async def keepalive(self) -> None:
-        """Start the time that the request may take again from zero. `WillowError` if it went to another worker."""
+        """Start the time that a worker may take again from zero; the client does so by itself, too.
+
+        `WillowError` if the request went to another worker.
+        """
         await self._connection.ask(Keepalive(**self._message()), repeatable=True)
 
-    async def give_up(self, error: BaseException) -> None:
-        """The request goes to the next worker, or back to the frontend if it has no attempts left."""
-        failure = Fail(**self._message(), response="write", error=told_to_broker(error))
-        await self._connection.ask(failure, repeatable=True)
+    @contextmanager
+    def kept_alive(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
+
+        def keep_alive() -> None:
+            nonlocal timer
+            self._connection.say(Keepalive(**self._message()))
+            timer = loop.call_later(KEEPALIVE_SECONDS, keep_alive)
+
+        timer = loop.call_later(KEEPALIVE_SECONDS, keep_alive)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _message(self) -> dict[str, Any]:
         """A request is a message of the service's queue, and its identifier the message's numbers."""

@@ -2,93 +2,190 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from willow_client.calls import Call
+from willow_client.calls import StandingCall
+from willow_client.commands import Match, Subscribe, Unsubscribe
 from willow_client.connection import Connection
 from willow_client.errors import WillowError
-from willow_client.frames import AnyFrame, Delivery, Subscribe, Unsubscribe
+from willow_client.frames import AnyFrame, Delivery, Error, Notice
 from willow_client.message import Message
+
+CLOSE_SECONDS = 5.0  # that closing waits for the broker's word that it has everything back
 
 
 class Subscription:
-    """Begins with the first message asked for, or with `async with`, which also ends it."""
+    """Begins with the first message asked for, or with `async with`, which also ends it.
+
+    Messages that came and were not looked at are kept alive. At the end they go back to their queue, without an
+    attempt spent; `break` out of `async for` is an end, too, unless `async with` says otherwise.
+    """
 
     def __init__(self, connection: Connection, command: Subscribe) -> None:
         self._connection = connection
         self._command = command
-        self._deliveries: deque[Delivery] = deque()
-        self._something = asyncio.Event()
         self._call: SubscriptionCall | None = None
+        self._entered = False
+        self._background: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
+        self._entered = True
         await self._begin()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._entered = False
         await self.close()
+
+    def __aiter__(self) -> "Subscription | Iteration":
+        return self if self._entered else Iteration(self)
+
+    async def __anext__(self) -> Message:
+        call = self._call or await self._begin()
+        while True:
+            delivery = call.next_delivery()
+            if delivery is not None:
+                return Message(self._connection, delivery)
+            if call.ended is not None:
+                raise call.ended
+            await call.wait()
+
+    @property
+    def prefetched(self) -> int:
+        """Messages that came and were not looked at yet."""
+        return len(self._call.deliveries) if self._call is not None else 0
+
+    async def close(self, *, forget: bool = False) -> None:
+        """End it; what came and was not looked at goes back to its queue.
+
+        `forget` gives up a stream's position as well.
+        """
+        call, self._call = self._call, None
+        if call is None or not self._connection.is_open:
+            return
+        connection = self._connection
+        connection.open_subscriptions.discard(self)
+        connection.stop(call.label)
+        connection.say(Unsubscribe(label=call.label, forget=forget))
+        await self._give_back([delivery for delivery in call.deliveries if connection.claims.holds(delivery)])
+
+    async def _give_back(self, deliveries: list[Delivery]) -> None:
+        connection = self._connection
+        answers = []
+        for command in connection.claims.release_commands(deliveries):
+            if connection.is_connected:
+                command.response = "write"
+                answers.append(connection.ask(command, repeatable=False, timeout=CLOSE_SECONDS))
+        await asyncio.gather(*answers, return_exceptions=True)
+
+    def abandon(self) -> None:
+        """The loop over it was left: close it soon."""
+        if self._call is not None and self._connection.is_open:
+            task = self._connection.loop.create_task(self.close())
+            self._connection.background.add(task)
+            task.add_done_callback(self._connection.background.discard)
+
+    async def _begin(self) -> "SubscriptionCall":
+        if self._call is None:
+            self._command.label = self._connection.new_subscription_label()
+            self._call = SubscriptionCall(self._connection, self._command)
+            self._connection.start(self._call)
+            self._connection.open_subscriptions.add(self)
+        call = self._call
+        try:
+            await asyncio.shield(call.answer)
+        except WillowError:
+            self._call = None
+            self._connection.open_subscriptions.discard(self)
+            raise
+        return call
+
+
+class Iteration:
+    """One loop over a subscription; dropped by a loop that is left, which ends the subscription."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self._subscription = subscription
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Message:
-        call = await self._begin()
-        while not self._deliveries:
-            if call.ended is not None:
-                raise call.ended
-            self._something.clear()
-            await self._something.wait()
-        return self._message(self._deliveries.popleft())
+        return await self._subscription.__anext__()
 
-    async def close(self) -> None:
-        """End the subscription; what came and was not looked at goes back to its queue."""
-        if self._call is None:
-            return
-        assert self._command.label is not None
-        self._connection.stop(self._command.label)
-        await self._connection.tell(Unsubscribe(label=self._command.label))
-        while self._deliveries:
-            message = self._message(self._deliveries.popleft())
-            await message.fail("the subscription ended", delay=0.0, wait=None)
-        self._call = None
-
-    async def _begin(self) -> "SubscriptionCall":
-        if self._call is None:
-            self._command.label = self._connection.new_label()
-            self._call = SubscriptionCall(self._command, self._deliveries, self._something)
-            self._connection.start(self._command.label, self._call)
-        if not self._call.answer.done():
-            await self._call.answer
-        return self._call
-
-    def _message(self, delivery: Delivery) -> Message:
-        return Message(self._connection, delivery, self._command.work_timeout)
+    def __del__(self) -> None:
+        self._subscription.abandon()
 
 
-class SubscriptionCall(Call):
+class SubscriptionCall(StandingCall):
     """Answered once by `subscribed`, then by messages without end; made again on every new connection."""
 
-    __slots__ = ("_deliveries", "_something", "ended")
+    __slots__ = ("_command", "_connection", "_waiter", "deliveries", "ended")
 
-    def __init__(self, command: Subscribe, deliveries: deque[Delivery], something: asyncio.Event) -> None:
-        super().__init__(command, repeatable=True)
-        self._deliveries = deliveries
-        self._something = something
+    def __init__(self, connection: Connection, command: Subscribe) -> None:
+        super().__init__(command)
+        self._connection = connection
+        self._command = command
+        self._waiter: asyncio.Future[None] | None = None
+        self.deliveries: deque[Delivery] = deque()
         self.ended: WillowError | None = None
 
-    def _take_answers(self, frames: Sequence[AnyFrame]) -> bool:
-        deliveries = [frame for frame in frames if isinstance(frame, Delivery)]
-        if len(deliveries) < len(frames):
-            self._succeed(None)
-        self._deliveries.extend(deliveries)
-        self._something.set()
+    def _take_answer(self, frame: AnyFrame) -> bool:
+        if isinstance(frame, Delivery):
+            self._add(frame)
+        elif not isinstance(frame, Notice | Error):
+            self.succeed(None)
+            self._take_over_strays()
         return False
+
+    def _add(self, delivery: Delivery) -> None:
+        if self._connection.claims.add(delivery):
+            self.deliveries.append(delivery)
+            self._wake()
+
+    def _take_over_strays(self) -> None:
+        """Messages that the broker sent before it knew that this subscription goes on with one of an earlier life."""
+        strays = self._connection.strays
+        ours = [stray for stray in strays if _reads(self._command, stray)]
+        self._connection.strays = [stray for stray in strays if stray not in ours]
+        for stray in ours:
+            self._add(stray)
+
+    def next_delivery(self) -> Delivery | None:
+        """The next one that was not lost while it lay here."""
+        while self.deliveries:
+            delivery = self.deliveries.popleft()
+            if self._connection.claims.holds(delivery):
+                return delivery
+        return None
+
+    async def wait(self) -> None:
+        """Until something has come, or the subscription has ended."""
+        if self._waiter is None or self._waiter.done():
+            self._waiter = self._connection.loop.create_future()
+        await asyncio.shield(self._waiter)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def fail(self, error: WillowError) -> None:
         super().fail(error)
         self.ended = error
-        self._something.set()
+        self._wake()
+
+
+def _reads(command: Subscribe, delivery: Delivery) -> bool:
+    """Whether the subscription reads the queue that the message comes from."""
+    if command.queue != delivery.queue:
+        return False
+    wanted, tags = frozenset(command.tags), frozenset(delivery.tags)
+    match: Match = command.match or ("exact" if wanted else "all")
+    if match == "all":
+        return True
+    if match == "exact":
+        return wanted == tags
+    return wanted <= tags if match == "strict" else bool(wanted & tags)

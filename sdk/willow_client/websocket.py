@@ -1,19 +1,19 @@
 """A WebSocket as an asyncio protocol: texts go in and out by plain calls, without a task for each."""
 
 import asyncio
+import struct
 from collections.abc import Callable, Mapping
 from typing import cast
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidHandshake
-from websockets.frames import Frame, Opcode
-from websockets.protocol import State
-from websockets.uri import WebSocketURI, parse_uri
+from websockets.uri import WebSocketURI
 
-OPEN_SECONDS = 10
+from willow_client.framing import CLOSE, CONTINUATION, FIN, PING, PONG, TEXT, FrameReader, FramingError, frame
+
 CLOSE_SECONDS = 5
-# A peer that answers neither with frames nor with a pong for this long is gone.
-PING_SECONDS = 20
+NORMAL_CLOSURE, PROTOCOL_ERROR = 1000, 1002
+END_OF_HEAD = b"\r\n\r\n"
 
 Received = Callable[[bytes], None]
 
@@ -28,33 +28,36 @@ class WebSocket(asyncio.Protocol):
         *,
         received: Received,
         resumed: Callable[[], None],
+        ping_interval: float,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._protocol = ClientProtocol(uri, max_size=None)
+        self._handshake = ClientProtocol(uri)
         self._headers = headers
+        self._head = b""  # of the answer to the handshake, as far as it came
         self._received = received
         self._resumed = resumed
+        self._reader = FrameReader()
         self._fragments: list[bytes] = []
+        self._ping_interval = ping_interval
         self._heard_since_ping = True
         self._watch: asyncio.TimerHandle | None = None
         self._congested = False
+        self._is_open = False
+        self._close_code: int | None = None
         self.opened: asyncio.Future[None] = self._loop.create_future()
         self.closed: asyncio.Future[int | None] = self._loop.create_future()  # with the close code
 
     @property
     def takes_texts(self) -> bool:
         """Whether a text can be sent now; if not, `resumed` is called when it can."""
-        return not self._congested and self._protocol.state is State.OPEN
+        return self._is_open and not self._congested
 
     def send(self, text: bytes) -> None:
-        self._protocol.send_text(text)
-        self._write()
+        self._transport.write(frame(TEXT, text))
 
     async def close(self) -> None:
         """Say goodbye and wait for the other side, but not for long."""
-        if self._protocol.state is State.OPEN:
-            self._protocol.send_close(1000)
-            self._write()
+        self._say_goodbye(NORMAL_CLOSURE)
         await asyncio.wait([self.closed], timeout=CLOSE_SECONDS)
         self.abort()
 
@@ -65,33 +68,41 @@ class WebSocket(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but its class
-        request = self._protocol.connect()
+        request = self._handshake.connect()
         request.headers.update(self._headers)
-        self._protocol.send_request(request)
-        self._write()
-        self._watch = self._loop.call_later(PING_SECONDS, self._look_for_life)
+        self._handshake.send_request(request)
+        for data in self._handshake.data_to_send():
+            self._transport.write(data)
 
     def data_received(self, data: bytes) -> None:
         self._heard_since_ping = True
-        self._protocol.receive_data(data)
-        self._write()
-        for event in self._protocol.events_received():
-            if isinstance(event, Frame):
-                self._take(event)
+        if not self.opened.done():
+            data = self._shake_hands(data)
+        if not self._is_open or not data:
+            return
+        try:
+            frames = self._reader.feed(data)
+        except FramingError:
+            self._say_goodbye(PROTOCOL_ERROR)
+            self._transport.close()
+            return
+        for first, payload in frames:
+            if first == FIN | TEXT:
+                self._received(payload)
             else:
-                self._settle_opening()
+                self._take(first, payload)
 
     def eof_received(self) -> None:
-        self._protocol.receive_eof()
-        self._write()
+        return None  # which closes the transport
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._is_open = False
         if self._watch is not None:
             self._watch.cancel()
-        self._protocol.receive_eof()  # now it knows the close code
-        self._settle_opening()
+        if not self.opened.done():
+            self.opened.set_exception(InvalidHandshake("the connection was closed during the handshake"))
         if not self.closed.done():
-            self.closed.set_result(self._protocol.close_code)
+            self.closed.set_result(self._close_code)
 
     def pause_writing(self) -> None:
         self._congested = True
@@ -102,57 +113,51 @@ class WebSocket(asyncio.Protocol):
 
     # what goes on inside
 
-    def _take(self, frame: Frame) -> None:
-        if frame.opcode is Opcode.TEXT and frame.fin:
-            self._received(bytes(frame.data))
-        elif frame.opcode in (Opcode.TEXT, Opcode.CONT):
-            self._fragments.append(bytes(frame.data))
-            if frame.fin:
+    def _shake_hands(self, data: bytes) -> bytes:
+        """Returns what came behind the answer."""
+        self._head += data
+        head, end, behind = self._head.partition(END_OF_HEAD)
+        if not end and self._head[:5] == b"HTTP/"[: len(self._head)]:
+            return b""
+        self._handshake.receive_data(head + end)
+        if not end:
+            self._handshake.receive_eof()
+        if self._handshake.handshake_exc is not None:
+            self.opened.set_exception(self._handshake.handshake_exc)
+        elif self._handshake.events_received():
+            self._is_open = True
+            self._watch = self._loop.call_later(self._ping_interval, self._look_for_life)
+            self.opened.set_result(None)
+        else:  # an answer with a body, which is no upgrade
+            self._handshake.receive_eof()
+            self.opened.set_exception(self._handshake.handshake_exc or InvalidHandshake("it is no WebSocket"))
+        return behind
+
+    def _take(self, first: int, payload: bytes) -> None:
+        kind = first & ~FIN
+        if kind in (TEXT, CONTINUATION):
+            self._fragments.append(payload)
+            if first & FIN:
                 text, self._fragments = b"".join(self._fragments), []
                 self._received(text)
+        elif kind == PING:
+            self._transport.write(frame(PONG, payload))
+        elif kind == CLOSE:
+            self._close_code = struct.unpack_from("!H", payload)[0] if len(payload) >= 2 else None
+            self._say_goodbye(NORMAL_CLOSURE)
+            self._transport.close()
 
-    def _settle_opening(self) -> None:
-        if self.opened.done():
-            return
-        if self._protocol.handshake_exc is not None:
-            self.opened.set_exception(self._protocol.handshake_exc)
-        elif self._transport.is_closing():
-            self.opened.set_exception(InvalidHandshake("The connection was closed during the handshake."))
-        else:
-            self.opened.set_result(None)
-
-    def _write(self) -> None:
-        for data in self._protocol.data_to_send():
-            if data:
-                self._transport.write(data)
-            else:  # the protocol's sign that nothing more will be sent
-                self._transport.close()
+    def _say_goodbye(self, code: int) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._transport.write(frame(CLOSE, struct.pack("!H", code)))
 
     def _look_for_life(self) -> None:
+        """A peer that answers neither with frames nor with a pong for an interval is gone."""
         if not self._heard_since_ping:
             self._transport.abort()
             return
         self._heard_since_ping = False
-        if self._protocol.state is State.OPEN:
-            self._protocol.send_ping(b"")
-            self._write()
-        self._watch = self._loop.call_later(PING_SECONDS, self._look_for_life)
-
-
-async def open_websocket(
-    url: str, headers: Mapping[str, str], *, received: Received, resumed: Callable[[], None]
-) -> WebSocket:
-    uri = parse_uri(url)
-    async with asyncio.timeout(OPEN_SECONDS):
-        _, websocket = await asyncio.get_running_loop().create_connection(
-            lambda: WebSocket(uri, headers, received=received, resumed=resumed),
-            uri.host,
-            uri.port,
-            ssl=True if uri.secure else None,
-        )
-        try:
-            await websocket.opened
-        except BaseException:
-            websocket.abort()
-            raise
-    return websocket
+        if self._is_open:
+            self._transport.write(frame(PING, b""))
+        self._watch = self._loop.call_later(self._ping_interval, self._look_for_life)

@@ -1,373 +1,264 @@
-"""A worker: it stands in the line of its services, answers the requests that it is given, and comes back when lost.
-
-checkconfig -> config -> ready -> readyok, then requests. On every new socket, and whenever the broker says
-forcenegotiate, it starts again with checkconfig.
-"""
+"""Working on the messages of a queue: so many at a time, until told to stop, and then in good order."""
 
 import asyncio
-import json
 import logging
-import socket
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
 
-from willow_client.brokers import Brokers
-from willow_client.calls import error_of
-from willow_client.connection import Connection
-from willow_client.errors import WillowError
-from willow_client.frames import (
-    AnyFrame,
-    Assignment,
-    ChangeBroker,
-    CheckConfig,
-    Config,
-    DisconnectError,
-    Error,
-    ForceNegotiate,
-    JsonBody,
-    NeedBroker,
-    Ping,
-    Ready,
-    ReadyOk,
-    Reply,
-    ServerPing,
-    to_json_body,
-)
-from willow_client.request import Request
+from msgspec import Struct
+
+from willow_client.arguments import Tags, check_choice, check_seconds, check_whole
+from willow_client.commands import Match
+from willow_client.errors import BadArgument, WillowError, told_to_broker
+from willow_client.handlers import Awaited, Handler, InThread, Runner, is_asynchronous
+from willow_client.message import Message
+from willow_client.outcomes import GiveUp, Retry
+from willow_client.processes import InProcess
+from willow_client.subscription import Subscription
+
+if TYPE_CHECKING:
+    from willow_client.client import Client
 
 logger = logging.getLogger("willow_client")
 
-Handler: TypeAlias = Callable[[Request], Awaitable[bytes | str | None]]
-
-DEFAULT_HEARTBEAT_SECONDS = 5.0  # until the configuration says otherwise
-RETRY_SECONDS = 1.0
-BROKER_STOPS = 503
-BLAMED_FIELDS = {400: "time", 426: "config_version", 501: "type"}  # of other dismissals
-PASSING_ERRORS = ("Unavailable", "Overloaded")
+MOST_AT_ONCE = 4096  # jobs
+EventKind: TypeAlias = Literal["started", "finished", "retried", "given_up", "failed", "timed_out", "lost", "released"]
 
 
-def serve(
-    url: str,
-    services: str | Sequence[str],
-    handler: Handler,
-    *,
-    slots: int = 1,
-    identity: str | None = None,
-    token: str | None = None,
-    hold: float | None = None,
-    on_config: Callable[[dict[str, Any]], None] | None = None,
-) -> "Worker":
-    """A worker of these services: `await serve(…).run()`, or `async with serve(…):`.
+class JobEvent(Struct, frozen=True):
+    """What happened to a job. `seconds` is how long its handler took; `error` what it raised."""
 
-    `handler` is awaited with each request, up to `slots` at once; what it returns is the reply. If it raises, the
-    request goes to the next worker. `on_config` is called with each configuration, the first one included.
+    kind: EventKind
+    message: Message
+    seconds: float = 0.0
+    error: BaseException | None = None
+
+
+class WorkerArguments(TypedDict, total=False):
+    tags: Tags
+    match: Match | None
+    concurrency: int
+    prefetch: int | None
+    work_timeout: float | None
+    time_limit: float | None
+    drain_timeout: float
+    run_in: Literal["thread", "process"]
+    on_event: Callable[[JobEvent], None] | None
+
+
+class QueueWorker:
+    """Has its handler called with each message of a queue, `concurrency` at a time.
+
+    An asynchronous handler is awaited; any other runs in a thread, or with `run_in="process"` in a process. What it
+    returns (bytes, a text or None) is the reply to the poster, and the message is finished. If it raises, the attempt
+    failed: `Retry(delay=…)` says when the next one comes, `GiveUp` that there is none. `prefetch` messages wait here,
+    by default as many as are worked on. A job that takes longer than `time_limit` seconds has failed. At the end what
+    is at work has `drain_timeout` seconds; everything else goes back to the queue without an attempt spent.
     """
-    names = (services,) if isinstance(services, str) else tuple(services)
-    worker = Worker(names, handler, slots=slots, identity=identity or socket.gethostname(), on_config=on_config)
-    worker.use(Connection(url, token=token, hold=hold, batch=True, listener=worker))
-    return worker
-
-
-class Worker:
-    """Has a connection of its own, because the broker may send it to another node."""
 
     def __init__(
         self,
-        services: tuple[str, ...],
-        handler: Handler,
+        client: "Client",
+        queue: str,
+        handler: Handler[Message],
         *,
-        slots: int,
-        identity: str,
-        on_config: Callable[[dict[str, Any]], None] | None,
+        tags: Tags = (),
+        match: Match | None = None,
+        concurrency: int = 8,
+        prefetch: int | None = None,
+        work_timeout: float | None = None,
+        time_limit: float | None = None,
+        drain_timeout: float = 30.0,
+        run_in: Literal["thread", "process"] = "thread",
+        on_event: Callable[[JobEvent], None] | None = None,
     ) -> None:
-        self.config: dict[str, Any] = {}  # as the broker sent it: services, heartbeat_interval, broker_group, …
-        self._services = services
+        check_whole("concurrency", concurrency, 1, MOST_AT_ONCE)
+        waiting = concurrency if prefetch is None else prefetch
+        check_whole("prefetch", waiting, 0, MOST_AT_ONCE)
+        check_choice("run_in", run_in, ("thread", "process"))
+        if not callable(handler):
+            raise BadArgument("handler", f"`handler` must be a function, not {type(handler).__name__}.")
+        self.queue = queue
+        self._subscription: Subscription = client.subscribe(
+            queue, tags=tags, match=match, in_flight=concurrency + waiting, work_timeout=work_timeout
+        )
         self._handler = handler
-        self._slots = slots
-        self._identity = identity
-        self._on_config = on_config
-        self._version = ""  # of the configuration
-        self._node = ""  # that this worker is connected to
-        self._negotiating = False
-        self._in_line = False
-        self._stopping = False
-        self._moves_to: str | None = None
-        self._at_work: dict[str, asyncio.Task[None]] = {}  # by identifier of the request
-        self._replies: dict[str, JsonBody] = {}  # that the broker may not have got
-        self._confirming: deque[list[str]] = deque()  # for each `ready` under way, the replies that went before it
-        self._timers: dict[str, asyncio.TimerHandle] = {}
-
-    def use(self, connection: Connection) -> None:
-        self._connection = connection
-        self._brokers = Brokers(connection.url)
-
-    # from the caller
-
-    async def run(self) -> None:
-        """Serve until this is cancelled. Raises `WillowError` if the broker will not have this worker."""
-        async with self:
-            await asyncio.shield(self._over)
+        self._run_in = run_in
+        self._concurrency = concurrency
+        self._time_limit = check_seconds("time_limit", time_limit, above_zero=True)
+        self._drain_timeout = check_seconds("drain_timeout", drain_timeout)
+        self._on_event = on_event
+        self._slots: list[Slot] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self.stopping = False
 
     async def __aenter__(self) -> Self:
-        """Returns when the worker stands in the line."""
-        loop = asyncio.get_running_loop()
-        self._over: asyncio.Future[None] = loop.create_future()
-        self._standing: asyncio.Future[None] = loop.create_future()
-        try:
-            await self._connection.open()
-            await asyncio.wait((self._standing, self._over), return_when=asyncio.FIRST_COMPLETED)
-            if self._over.done():
-                self._over.result()
-        except BaseException:
-            await self._end()
-            raise
+        """Returns when the worker is subscribed."""
+        await self._subscription.__aenter__()
+        for number in range(self._concurrency):
+            slot = Slot(self, self._runner(number), self._subscription, self._time_limit)
+            self._slots.append(slot)
+            self._tasks.append(asyncio.create_task(slot.work(), name=f"{self.queue}-{number}"))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """What is at work is finished first, unless an exception ends the worker."""
-        self._stopping = True
-        if error is None and self._at_work:
-            self._say_ready(slots=len(self._at_work), after=[])  # all of them taken: it gets nothing more
-        while error is None and self._at_work:
-            await asyncio.wait(self._at_work.values())
-        await self._end()
+        await self.stop()
 
-    async def _end(self) -> None:
-        self._stopping = True
-        for timer in self._timers.values():
-            timer.cancel()
-        for task in self._at_work.values():
-            task.cancel()
-        await self._connection.close()
-        if self._over.done() and not self._over.cancelled():
-            self._over.exception()  # whoever awaited it knows
-        self._over.cancel()
+    async def run(self) -> None:
+        """Work until `stop` is called or this is cancelled. Raises if the broker ends the subscription."""
+        async with self:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            ended = [task.exception() for task in self._tasks if task.done() and not task.cancelled()]
+            reason = next(filter(None, ended), None)
+            if reason is not None and not self.stopping:
+                raise reason
 
-    # the connection
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Take no more; give what is at work its time; give the rest back."""
+        self.stopping = True
+        self.request_stop()
+        await self._subscription.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=0 if at_once else self._drain_timeout)
+        for slot in self._slots:
+            slot.interrupt("released")
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for slot in self._slots:
+            slot.close()
+        self._tasks.clear()
 
-    def connected(self, node: str) -> None:
-        self._node = node
-        self._moves_to = None
-        if self._connection.url == self._brokers.preferred:
-            self._negotiate()
-        else:
-            self._connection.say(NeedBroker(identity=self._identity, services=self._services))
+    def request_stop(self) -> None:
+        """Take no more, without waiting; for signal handlers."""
+        self.stopping = True
+        for slot in self._slots:
+            slot.stop_when_idle()
 
-    def lost(self) -> None:
-        self._in_line = False
-        self._confirming.clear()
-
-    def next_url(self) -> str:
-        return self._brokers.next_after_failure()
-
-    def ended(self, reason: WillowError) -> None:
-        if not self._over.done():
-            logger.error("This worker has ended: %s", reason)
-            self._over.set_exception(reason)
-            self._closing = asyncio.get_running_loop().create_task(self._connection.close())
-
-    def unasked(self, frame: AnyFrame) -> None:
-        match frame:
-            case Assignment():
-                self._take(frame)
-            case ReadyOk():
-                self._joined()
-            case ServerPing():
-                self._ping()
-            case Config():
-                self._adopt(frame)
-            case ForceNegotiate():
-                self.lost()
-                self._negotiate()
-            case ChangeBroker():
-                self._change_broker(frame)
-            case DisconnectError():
-                self._dismissed(frame)
-            case Error():
-                self._refused(error_of(frame))
-
-    # the handshake
-
-    def _negotiate(self) -> None:
-        self._negotiating = True
-        self._connection.say(
-            CheckConfig(
-                identity=self._identity,
-                services=self._services,
-                config_type="JSON",
-                config_version=self._version or None,
-            )
-        )
-
-    def _adopt(self, frame: Config) -> None:
-        self._version = frame.config_version
-        if frame.config is not None:
-            self.config = json.loads(frame.config)
-            self._brokers.learn(node["url"] for node in self.config["broker_group"])
-            self._schedule("ping", self._heartbeat_interval, self._beat)
-            self._tell_config()
-        if self._negotiating:
-            self._negotiating = False
-            self._report(list(self._replies))
-
-    def _tell_config(self) -> None:
-        """What the caller does with it must not end the connection, nor the worker."""
-        if self._on_config is not None:
+    def report(self, kind: EventKind, message: Message, began: float = 0.0, error: BaseException | None = None) -> None:
+        """Nothing that a hook does may end the worker."""
+        if self._on_event is not None:
+            seconds = time.monotonic() - began if began else 0.0
             try:
-                self._on_config(self.config)
+                self._on_event(JobEvent(kind, message, seconds, error))
             except Exception:
-                logger.exception("A change of the configuration was not taken")
+                logger.exception("The hook on_event failed")
 
-    def _report(self, identifiers: Iterable[str]) -> None:
-        """Send replies, and stand at the end of the line again, in one frame."""
-        sent = list(identifiers)
-        for identifier in sent:
-            reply = Reply(work_request_identifier=identifier, body=self._replies[identifier], **self._stamp())
-            self._connection.say(reply)
-        if not self._stopping:
-            self._say_ready(slots=self._slots, after=sent)
+    def _runner(self, number: int) -> Runner[Message]:
+        if is_asynchronous(self._handler):
+            return Awaited(self._handler)
+        name = f"willow {self.queue} {number}"
+        return InProcess(self._handler, name) if self._run_in == "process" else InThread(self._handler, name)
 
-    def _say_ready(self, *, slots: int, after: list[str]) -> None:
-        self._confirming.append(after)
-        self._connection.say(
-            Ready(
-                services=self._services,
-                heartbeat_interval=self._heartbeat_interval,
-                slots=slots,
-                **self._stamp(),
-            )
-        )
 
-    def _joined(self) -> None:
-        """The broker takes words in their order: what went before this `ready` has arrived."""
-        self._in_line = True
-        if not self._standing.done():
-            self._standing.set_result(None)
-        for identifier in self._confirming.popleft() if self._confirming else ():
-            self._replies.pop(identifier, None)
+class Slot:
+    """One of the places at which work is done: a task that takes one message after the other."""
 
-    @property
-    def _heartbeat_interval(self) -> float:
-        return float(self.config.get("heartbeat_interval", DEFAULT_HEARTBEAT_SECONDS))
+    def __init__(
+        self, worker: QueueWorker, runner: Runner[Message], subscription: Subscription, time_limit: float | None
+    ) -> None:
+        self._worker = worker
+        self._runner = runner
+        self._subscription = subscription
+        self._time_limit = time_limit
+        self._task: asyncio.Task[Any] | None = None
+        self._is_busy = False
+        self._is_handling = False  # its part of the work that may be interrupted
+        self._interrupted: EventKind | None = None  # why the handler is being cancelled
 
-    def _stamp(self) -> dict[str, Any]:
-        return {"time": time.time(), "config_version": self._version}
+    async def work(self) -> None:
+        self._task = asyncio.current_task()
+        while not self._worker.stopping:
+            message = await self._next()
+            if message is None:
+                return
+            await self._handle(message)
 
-    def _ping(self) -> None:
-        self._connection.say(Ping(**self._stamp()))
-
-    def _beat(self) -> None:
-        if self._in_line:
-            self._ping()
-        self._schedule("ping", self._heartbeat_interval, self._beat)
-
-    def _schedule(self, name: str, seconds: float, action: Callable[[], None]) -> None:
-        """Instead of what was scheduled under that name."""
-        if name in self._timers:
-            self._timers[name].cancel()
-        if not self._stopping:
-            self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
-
-    # requests
-
-    def _take(self, assignment: Assignment) -> None:
-        identifier = assignment.work_request_identifier
-        if identifier in self._at_work:
-            return  # it came again over a new socket
-        if identifier in self._replies:
-            self._report([identifier])
-            return
-        config = self.config.get("services", {}).get(assignment.service, {})
-        request = Request(self._connection, assignment, config)
-        work = self._pass_on(request) if self._stopping else self._answer(request)
-        self._at_work[identifier] = asyncio.get_running_loop().create_task(work)
-
-    async def _pass_on(self, request: Request) -> None:
-        """It was on its way when this worker said that it takes no more."""
+    async def _next(self) -> Message | None:
         try:
-            await _give_up(request, WillowError("Unavailable", "worker", "This worker is leaving."))
-        finally:
-            del self._at_work[request.identifier]
+            return await self._subscription.__anext__()
+        except asyncio.CancelledError:
+            if self._worker.stopping:
+                return None
+            raise
 
-    async def _answer(self, request: Request) -> None:
+    def stop_when_idle(self) -> None:
+        if not self._is_busy and self._task is not None:
+            self._task.cancel()
+
+    def interrupt(self, why: EventKind) -> None:
+        """Cancel the handler; as with `asyncio.timeout`, the task goes on."""
+        if self._is_handling and self._interrupted is None and self._task is not None:
+            self._interrupted = why
+            self._task.cancel()
+
+    def close(self) -> None:
+        self._runner.close()
+
+    async def _handle(self, message: Message) -> None:
+        self._is_busy = True
+        self._interrupted = None
+        began = time.monotonic()
+        self._worker.report("started", message)
+        kind, error, reply = await self._run(message)
+        kind, error = await self._settle(message, kind, error, reply)
+        self._worker.report(kind, message, began, error)
+        self._is_busy = False
+
+    async def _run(self, message: Message) -> tuple[EventKind, BaseException | None, Any]:
+        """How the handler ended, what it raised, and what it returned."""
+        loop = asyncio.get_running_loop()
+        limit = loop.call_later(self._time_limit, self.interrupt, "timed_out") if self._time_limit else None
+        self._is_handling = True
+        message.tell_when_lost(lambda: self.interrupt("lost"))
         try:
-            reply = _body(await self._handler(request))
-        except (Exception, asyncio.CancelledError) as error:
-            if _is_being_cancelled():
-                del self._at_work[request.identifier]
+            return "finished", None, await self._runner.run(message)
+        except asyncio.CancelledError as cancelled:
+            why = self._interrupted
+            if why is None:
                 raise
-            logger.exception("A request to %s failed", request.service)
-            await _give_up(request, error)
-            self._done(request, [])
-        else:
-            self._replies[request.identifier] = reply
-            self._done(request, [request.identifier])
+            assert self._task is not None
+            self._task.uncancel()
+            return why, cancelled, None
+        except (Exception, SystemExit) as error:
+            return _kind_of(error), error, None
+        finally:
+            self._is_handling = False
+            if limit is not None:
+                limit.cancel()
 
-    def _done(self, request: Request, replies: list[str]) -> None:
-        del self._at_work[request.identifier]
-        if self._in_line:
-            self._report(replies)
-        self._move_when_idle()
-
-    # what the broker has against this worker
-
-    def _refused(self, error: WillowError) -> None:
-        if error.code in PASSING_ERRORS:
-            self._schedule("negotiate", RETRY_SECONDS, self._try_again)
-        elif error.code == "TooLarge":
-            logger.error("The broker did not take a reply: %s", error)
-        else:
-            self.ended(error)
-
-    def _try_again(self) -> None:
-        self.lost()
-        self._negotiate()
-
-    def _dismissed(self, frame: DisconnectError) -> None:
-        if frame.code == BROKER_STOPS:
-            self._connection.url = self._brokers.next_after_failure()
-        else:
-            self.ended(WillowError("BadRequest", BLAMED_FIELDS.get(frame.code, "worker"), frame.message))
-
-    def _change_broker(self, frame: ChangeBroker) -> None:
-        self._brokers.prefer(frame.url)
-        if frame.node == self._node:
-            self._connection.url = frame.url
-            self._negotiate()
-        else:
-            self._moves_to = frame.url
-            self._move_when_idle()
-
-    def _move_when_idle(self) -> None:
-        if self._moves_to is not None and not self._at_work:
-            self._in_line = False
-            self._replies.clear()  # they have just been sent, and the next broker knows nothing of them
-            self._connection.move(self._moves_to)
-            self._moves_to = None
+    async def _settle(
+        self, message: Message, kind: EventKind, error: BaseException | None, reply: Any = None
+    ) -> tuple[EventKind, BaseException | None]:
+        """Tell the broker how it ended. That this fails is no reason to stop working."""
+        try:
+            if kind == "lost":
+                message.let_go()
+            elif kind == "released":
+                await message.release()
+            elif kind == "finished":
+                await message.finish(reply)
+            elif kind == "timed_out":
+                await message.fail(f"It took longer than {self._time_limit:g} seconds.")
+            elif isinstance(error, Retry):
+                await message.fail(error.told, delay=error.delay)
+            elif isinstance(error, GiveUp):
+                await message.give_up(error.told)
+            elif error is not None:
+                logger.error("The work on %r failed", message, exc_info=error)
+                await message.fail(told_to_broker(error))
+        except BadArgument as refused:  # what the handler returned cannot be a reply
+            logger.error("The work on %r failed: %s", message, refused)
+            return await self._settle(message, "failed", refused)
+        except WillowError as refused:
+            logger.warning("%r could not be settled as %s: %s", message, kind, refused)
+            return ("lost", refused) if not message.is_held else (kind, refused)
+        return kind, error
 
 
-async def _give_up(request: Request, error: BaseException) -> None:
-    with suppress(WillowError):  # it went to another worker meanwhile, or will when the connection is gone
-        await request.give_up(error)
-
-
-def _is_being_cancelled() -> bool:
-    """Whether this task itself is, and not only something that a handler awaited."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
-def _body(reply: object) -> JsonBody:
-    if reply is None:
-        return ""
-    if isinstance(reply, str):
-        reply.encode()  # half a surrogate pair is refused here, where the request can still be given up
-    if isinstance(reply, bytes | str):
-        return to_json_body(reply)
-    raise TypeError(f"A reply is bytes, a text or None, not {type(reply).__name__}.")
+def _kind_of(error: BaseException) -> EventKind:
+    if isinstance(error, Retry):
+        return "retried"
+    return "given_up" if isinstance(error, GiveUp) else "failed"

@@ -1,12 +1,14 @@
-"""Work on one message: kept alive while it lasts, finished or failed at its end."""
+"""Work on one message: finished at its end, failed on an exception, cancelled when it is not ours any more."""
 
 import asyncio
 import logging
 from types import TracebackType
 from typing import Self
 
-from willow_client.errors import WillowError, told_to_broker
+from willow_client.bodies import Body
+from willow_client.errors import ClaimLost, WillowError, told_to_broker
 from willow_client.message import Message
+from willow_client.outcomes import GiveUp, Retry
 
 logger = logging.getLogger("willow_client")
 
@@ -14,46 +16,54 @@ logger = logging.getLogger("willow_client")
 class Working:
     """`async with`: finishes the message on success and fails it, with the error's text, on an exception.
 
-    The exception goes on to the caller. Set `reply` to hand something to the poster.
+    The exception goes on to the caller. Set `reply` to hand something to the poster. If the claim is lost, the work
+    is cancelled and `ClaimLost` raised.
     """
 
     def __init__(self, message: Message) -> None:
         self.message = message
-        self.reply: bytes | str | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._keepalive: asyncio.Task[None] | None = None
+        self.reply: Body | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._lost = False
 
     async def __aenter__(self) -> Self:
-        self._arm()
+        self._task = asyncio.current_task()
+        self.message.tell_when_lost(self._cancel)
         return self
+
+    def _cancel(self) -> None:
+        self._lost = True
+        if self._task is not None:
+            self._task.cancel()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._timer is not None
-        self._timer.cancel()
+        task, self._task = self._task, None
+        if self._lost:
+            self.message.let_go()
+            if isinstance(error, asyncio.CancelledError) and task is not None:
+                task.uncancel()
+            reason = f"{self.message!r} was lost while it was worked on."
+            raise ClaimLost("NoObject", f"{self.message.shard}/{self.message.sequence}", reason) from None
         if error is None:
             await self.message.finish(self.reply)
         else:
             await self._fail(error)
 
-    def _arm(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self.message.keepalive_seconds, self._keep_alive_soon)
-
-    def _keep_alive_soon(self) -> None:
-        self._keepalive = asyncio.get_running_loop().create_task(self._keep_alive())
-        self._arm()
-
-    async def _keep_alive(self) -> None:
-        try:
-            await self.message.keepalive()
-        except WillowError as error:
-            logger.warning("A message could not be kept alive: %s", error)
-
     async def _fail(self, error: BaseException) -> None:
         """Report the failure; the exception that caused it matters more than one on the way to the broker."""
         try:
-            await self.message.fail(told_to_broker(error))
+            await fail_with(self.message, error)
         except WillowError as refusal:
             logger.warning("A failed message could not be given back: %s", refusal)
+
+
+async def fail_with(message: Message, error: BaseException) -> None:
+    """As the exception of the work says."""
+    if isinstance(error, Retry):
+        await message.fail(error.told, delay=error.delay)
+    elif isinstance(error, GiveUp):
+        await message.give_up(error.told)
+    else:
+        await message.fail(told_to_broker(error))

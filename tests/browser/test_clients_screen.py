@@ -41,7 +41,7 @@ def test_a_client_shows_what_it_reads_holds_and_has_still_to_read(page: Page, lo
     expect(row).to_contain_text("node-0")
     looks.good("clients")
     row.get_by_role("link", name="parcel-service").click()
-    progress = page.get_by_role("region", name="How far it has come")
+    progress = page.get_by_role("region", name="Progress")
     expect(progress.get_by_role("row").filter(has_text="shop.parcels")).to_contain_text("2")
     expect(progress.get_by_role("row").filter(has_text="shop.events").locator("td").last).to_have_text("5")
     looks.good("client")

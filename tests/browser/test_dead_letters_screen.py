@@ -51,9 +51,9 @@ def test_a_group_is_redriven_at_a_rate_and_brought_back(
 
     group(page, queue, "card declined").get_by_role("link", name="Redrive").click()
     expect(page.locator("body")).to_contain_text(f"6 to {queue}")
-    page.get_by_label("At most so many a second").fill("2")
+    page.get_by_label("Messages a second, at most").fill("2")
     page.get_by_role("button", name="Dry run").click()
-    expect(page.get_by_label("At most so many a second")).to_have_value("2")
+    expect(page.get_by_label("Messages a second, at most")).to_have_value("2")
     looks.good("redrive-dry-run")
     assert waiting(broker, queue) == 0
     page.get_by_role("button", name="Start the redrive").click()
@@ -76,7 +76,7 @@ def test_a_redrive_is_cancelled(page: Page, broker: Cluster, programs: Programs,
     programs.run(kill(worker, queue, ["out of stock"] * 3))
     page.goto(f"/console/dead-letters/?queue={queue}")
     group(page, queue, "out of stock").get_by_role("link", name="Redrive").click()
-    page.get_by_label("At most so many a second").fill("0.01")
+    page.get_by_label("Messages a second, at most").fill("0.01")
     page.get_by_role("button", name="Start the redrive").click()
     page.get_by_role("link", name="Cancel").click()
     page.get_by_role("button", name="Cancel the redrive").click()

@@ -132,7 +132,7 @@ def test_a_message_shows_its_life_while_it_goes_on(
     programs.run(poster.post(queue, body, tags=[], key="invoice-4711"))
     page.goto(f"/console/messages/?queue={queue}")
     rows(page).get_by_role("link", name="1", exact=True).click()
-    expect(page.locator(".causes")).to_contain_text("Nobody waits for its messages.")
+    expect(page.locator(".causes")).to_contain_text("No client is waiting for its messages.")
     expect(page.locator(".live-mark")).to_have_text("Live")
     held = programs.run(worker.fetch(queue))
     expect(page.locator(".causes")).to_contain_text("It is claimed by invoice-printer")

@@ -73,7 +73,7 @@ def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(
     page.goto(f"/console/queues/?search={queue}")
     page.get_by_role("link", name=f"Pause {queue}").click()
     page.get_by_role("button", name="Pause").click()
-    told(page, "is paused: posts are taken, nothing is handed out.")
+    told(page, "is paused: posts are accepted, and no messages are handed out.")
     page.goto(f"/console/queues/?search={queue}")
     expect(page.get_by_role("row", name=queue)).to_contain_text("paused")
     label = programs.run(client.begin("fetch", queue, block_timeout=60))

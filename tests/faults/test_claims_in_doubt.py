@@ -24,8 +24,9 @@ CLAIM_FOR = (
 
 STORE_CLAIMED_FOR = """
     WITH advanced AS (
-        UPDATE queues_queue SET newest_index = newest_index + 1, next_sequence = next_sequence + 1 WHERE name = %s
-        RETURNING id, newest_index, next_sequence
+        UPDATE queues_counter c SET newest_index = newest_index + 1, next_sequence = next_sequence + 1
+        FROM queues_queue q WHERE q.id = c.queue_id AND q.name = %s
+        RETURNING q.id, newest_index, next_sequence
     )
     INSERT INTO delivery_message (
         queue_id, sequence, index, priority, state, body, holder, attempts, assigned_at, work_timeout, lease_until

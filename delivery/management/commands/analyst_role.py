@@ -14,6 +14,7 @@ from delivery.facts.analyst_role import (
     analyst_role_grant,
     statements_for_an_administrator,
 )
+from delivery.operating.audit import at_shell
 
 PASSWORD_BYTES = 18
 
@@ -32,7 +33,7 @@ class Command(BaseCommand):
             return
         password = secrets.token_urlsafe(PASSWORD_BYTES)
         try:
-            analyst_role_define(password=password, role=role)
+            analyst_role_define(password=password, role=role, by=at_shell())
         except RolesForbiddenError as error:
             raise CommandError(
                 f"This database does not let Willow make roles ({error}). Somebody who may can run:\n"
@@ -45,7 +46,7 @@ class Command(BaseCommand):
 
     def _grant(self, role: str) -> None:
         try:
-            analyst_role_grant(role=role)
+            analyst_role_grant(role=role, by=at_shell())
         except ProgrammingError as error:
             raise CommandError(f"The role {role} was not let in: {str(error).strip().splitlines()[0]}") from None
         self.stdout.write(f"The role {role} reads the views and the facts.")

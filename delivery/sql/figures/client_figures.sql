@@ -6,8 +6,9 @@ SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
        (SELECT count(*) FROM clients_key k WHERE k.client_id = c.id AND k.revoked_at IS NULL
                                              AND (k.expires_at IS NULL OR k.expires_at > now())) AS valid_keys,
        (SELECT count(*) FROM delivery_message m WHERE m.holder = s.id AND m.state = :CLAIMED) AS held,
-       (SELECT sum(greatest(q.newest_index - p.floor_index - cardinality(p.acked_above), 0))::bigint
+       (SELECT sum(greatest(k.newest_index - p.floor_index - cardinality(p.acked_above), 0))::bigint
         FROM clients_position p JOIN queues_queue q ON q.id = p.queue_id AND q.kind = 'stream'
+                               JOIN queues_counter k ON k.queue_id = q.id
         WHERE p.client_id = c.id) AS behind
 FROM unnest(%(client_id)s::bigint[]) AS wanted (id)
 JOIN clients_client c ON c.id = wanted.id

@@ -14,17 +14,18 @@ WITH held AS MATERIALIZED (
     SELECT queue_id FROM clients_position WHERE client_id = %(client)s
     UNION SELECT queue_id FROM held
 )
-SELECT q.id AS queue_id, q.name, q.tags, q.kind, q.newest_index, coalesce(p.acked_index, 0) AS acked_index,
+SELECT q.id AS queue_id, q.name, q.tags, q.kind, n.newest_index, coalesce(p.acked_index, 0) AS acked_index,
        CASE q.kind
            WHEN 'stream' THEN greatest(p.delivered_index - p.floor_index - cardinality(p.acked_above), 0)
            ELSE coalesce(held.messages, 0)
        END AS outstanding,
        CASE q.kind
-           WHEN 'stream' THEN greatest(q.newest_index - p.floor_index - cardinality(p.acked_above), 0)
+           WHEN 'stream' THEN greatest(n.newest_index - p.floor_index - cardinality(p.acked_above), 0)
        END AS behind,
        held.since AS held_since
 FROM known k
 JOIN queues_queue q ON q.id = k.queue_id
+JOIN queues_counter n ON n.queue_id = k.queue_id
 LEFT JOIN held ON held.queue_id = k.queue_id
 LEFT JOIN clients_position p ON p.client_id = %(client)s AND p.queue_id = k.queue_id
 ORDER BY q.name, q.tags

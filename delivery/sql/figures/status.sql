@@ -1,25 +1,25 @@
 -- status: every queue of a name, with how many messages it holds in which state.
--- Runs on: queue_name_and_tags; free_sequences_of_queue, message_lease, message_delayed and
+-- Runs on: queue_name_and_tags; queues_counter's and delivery_endedcount's primary keys, message_lease, message_delayed and
 -- message_index_once_per_queue, once for each queue.
 -- Shape: live messages are not counted but known (see live_counts.sql); only what is claimed or delayed is counted,
 -- on an index that holds nothing else.
-SELECT q.*,
-       q.next_sequence - 1 - coalesce((SELECT sum(cardinality(sequences)) FROM delivery_freesequences WHERE queue_id = q.id), 0)
-           AS live,
+SELECT q.*, n.newest_index,
+       n.newest_index - coalesce((SELECT sum(messages)::bigint FROM delivery_endedcount WHERE queue_id = q.id), 0) AS live,
        (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND lease_until IS NOT NULL) AS in_flight,
        (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND state = :DELAYED) AS delayed,
        oldest.index AS oldest_index, oldest.age AS oldest_age,
        coalesce((
-           SELECT d.next_sequence - 1 - coalesce((SELECT sum(cardinality(sequences)) FROM delivery_freesequences
-                                                  WHERE queue_id = d.id), 0)
-           FROM queues_queue d
+           SELECT k.newest_index - coalesce((SELECT sum(messages)::bigint FROM delivery_endedcount
+                                             WHERE queue_id = d.id), 0)
+           FROM queues_queue d JOIN queues_counter k ON k.queue_id = d.id
            WHERE d.name = left(q.name, :NAME_LENGTH - length(:DEAD_SUFFIX)) || :DEAD_SUFFIX AND d.tags = q.tags
        ), 0) AS dead,
        coalesce((
-           SELECT sum((n.readers ->> q.id::text)::int) FROM clients_node n
-           WHERE n.heartbeat_at > now() - %(lapse)s * interval '1 second'
+           SELECT sum((o.readers ->> q.id::text)::int) FROM clients_node o
+           WHERE o.heartbeat_at > now() - %(lapse)s * interval '1 second'
        ), 0) AS consumers
 FROM queues_queue q
+JOIN queues_counter n ON n.queue_id = q.id
 LEFT JOIN LATERAL (
     SELECT index, extract(epoch FROM now() - posted_at)::float8 AS age
     FROM delivery_message WHERE queue_id = q.id AND index > 0 ORDER BY index LIMIT 1

@@ -2,8 +2,8 @@
 -- Runs on: message_lease and message_delayed as a whole, which hold nothing else; message_index_once_per_queue once for
 -- each queue that holds messages.
 -- Shape: live messages are not counted but known (see live_counts.sql). At a scrape's pace, with a timeout.
-WITH free AS (
-    SELECT queue_id, sum(cardinality(sequences)) AS sequences FROM delivery_freesequences GROUP BY queue_id
+WITH ended AS (
+    SELECT queue_id, sum(messages)::bigint AS messages FROM delivery_endedcount GROUP BY queue_id
 ), claimed AS (
     SELECT queue_id, count(*) AS messages FROM delivery_message WHERE lease_until IS NOT NULL GROUP BY queue_id
 ), delayed AS (
@@ -14,12 +14,12 @@ WITH free AS (
     WHERE n.heartbeat_at > now() - %(lapse)s * interval '1 second'
     GROUP BY r.key
 ), counted AS (
-    SELECT q.id, q.name, q.tags, q.paused, q.newest_index,
-           q.next_sequence - 1 - coalesce(free.sequences, 0) AS live,
+    SELECT q.id, q.name, q.tags, q.paused, n.newest_index, n.newest_index - coalesce(ended.messages, 0) AS live,
            coalesce(claimed.messages, 0) AS in_flight, coalesce(delayed.messages, 0) AS delayed,
            coalesce(readers.sessions, 0) AS consumers
     FROM queues_queue q
-    LEFT JOIN free ON free.queue_id = q.id
+    JOIN queues_counter n ON n.queue_id = q.id
+    LEFT JOIN ended ON ended.queue_id = q.id
     LEFT JOIN claimed ON claimed.queue_id = q.id
     LEFT JOIN delayed ON delayed.queue_id = q.id
     LEFT JOIN readers ON readers.queue_id = q.id

@@ -16,7 +16,7 @@ WITH dying AS (
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.posted_at, m.assigned_at, m.holder,
               m.poster, m.poster_node, m.label, m.notify,
               octet_length(m.body) AS size, CASE WHEN q.keep_bodies THEN m.body END AS kept_body
-), :JOURNALLED, :FREED, :DROP_NOTICED
+), :JOURNALLED, :COUNTED, :DROP_NOTICED
 SELECT queue_id, queue_name, queue_tags, sequence, index, attempts, priority, body, reason, error, client,
        poster, poster_node, label, notify
 FROM ended

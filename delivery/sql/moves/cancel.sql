@@ -22,5 +22,5 @@ WITH chosen AS (
               m.priority, m.posted_at, m.assigned_at, m.holder, m.poster,
               :DROPPED AS outcome, :BY_POSTER AS reason, m.last_client AS client, m.last_error AS error,
               octet_length(m.body) AS size, CASE WHEN l.keep_bodies THEN m.body END AS kept_body
-), :JOURNALLED, :FREED
-SELECT place, sequence FROM ended
+), :JOURNALLED, :COUNTED
+SELECT place, queue_id, sequence FROM ended

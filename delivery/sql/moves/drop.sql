@@ -20,5 +20,5 @@ WITH chosen AS (
               m.priority, m.posted_at, m.assigned_at, m.holder, m.poster, m.poster_node, m.label, m.notify,
               :DROPPED AS outcome, :BY_OPERATOR AS reason, m.last_client AS client, m.last_error AS error,
               octet_length(m.body) AS size, CASE WHEN l.keep_bodies THEN m.body END AS kept_body
-), :JOURNALLED, :FREED, :DROP_NOTICED
+), :JOURNALLED, :COUNTED, :DROP_NOTICED
 SELECT place, queue_id, sequence, index, holder, poster, poster_node, label, notify FROM ended

@@ -7,9 +7,10 @@ WITH excess AS (
     SELECT m.queue_id, m.sequence, q.name AS queue_name, q.tags AS queue_tags
     FROM excess e
     JOIN queues_queue q ON q.id = e.queue_id
+    JOIN queues_counter n ON n.queue_id = e.queue_id
     CROSS JOIN LATERAL (
         SELECT queue_id, sequence FROM delivery_message
-        WHERE queue_id = e.queue_id AND index > 0 AND index < q.newest_index AND state IN (:READY, :DELAYED, :RETAINED)
+        WHERE queue_id = e.queue_id AND index > 0 AND index < n.newest_index AND state IN (:READY, :DELAYED, :RETAINED)
         ORDER BY index
         LIMIT e.messages
         FOR UPDATE SKIP LOCKED
@@ -22,5 +23,5 @@ WITH excess AS (
               m.poster, m.poster_node, m.label, m.notify,
               :DROPPED AS outcome, :BY_OVERFLOW AS reason, NULL AS error, octet_length(m.body) AS size,
               NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body
-), :JOURNALLED, :FREED, :DROP_NOTICED
+), :JOURNALLED, :COUNTED, :DROP_NOTICED
 SELECT queue_id, sequence, index, poster, poster_node, label, notify FROM ended

@@ -1,4 +1,4 @@
--- finish: end claims that their holders completed; write the journal, free the IDs, leave notices for other nodes.
+-- finish: end claims that their holders completed; write the journal, count them, leave notices for other nodes.
 -- Runs on: the message's primary key (IS NOT DISTINCT FROM keeps the planner from the holder's index, which would
 -- walk over all that a busy client holds once for each message).
 -- Shape: guarded by state, holder and, where the client sent them, index and attempt; a row that does not come back was not
@@ -19,7 +19,7 @@ WITH ending AS (
               m.poster, m.poster_node, m.label, m.notify, m.holder,
               %(outcome)s AS outcome, NULL AS reason, NULL AS error, octet_length(m.body) AS size,
               CASE WHEN q.keep_bodies THEN m.body END AS kept_body
-), :JOURNALLED, :FREED, noticed AS (
+), :JOURNALLED, :COUNTED, noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, reply, notify)
     SELECT poster, :STAGE_FINISH, label, queue_id,
            CASE WHEN notify & (:NAMED_SEVERAL | :REQUEST) > 0 THEN queue_name END, sequence, index, reply, notify

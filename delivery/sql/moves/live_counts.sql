@@ -1,8 +1,8 @@
--- live_counts: how many messages live in each queue, without counting them: IDs given out less IDs free again.
--- Runs on: queues_queue's primary key; free_sequences_of_queue.
-SELECT q.id, q.next_sequence - 1 - coalesce(f.free, 0) AS live
-FROM queues_queue q
+-- live_counts: how many messages live in each queue, without counting them: those ever posted less those that ended.
+-- Runs on: queues_counter's primary key; delivery_endedcount's primary key, once for each queue.
+SELECT c.queue_id, c.newest_index - coalesce(e.messages, 0) AS live
+FROM queues_counter c
 LEFT JOIN LATERAL (
-    SELECT sum(cardinality(sequences))::bigint AS free FROM delivery_freesequences WHERE queue_id = q.id
-) f ON true
-WHERE q.id = ANY (%(queue_id)s::bigint[])
+    SELECT sum(messages)::bigint AS messages FROM delivery_endedcount WHERE queue_id = c.queue_id
+) e ON true
+WHERE c.queue_id = ANY (%(queue_id)s::bigint[])

@@ -6,13 +6,13 @@
 WITH bound AS (
     SELECT q.id, q.name, q.tags,
            coalesce(%(now)s::timestamptz, now()) - q.retention_seconds * interval '1 second' AS posted_before,
-           q.newest_index - q.retention_count AS beyond_count,
+           n.newest_index - q.retention_count AS beyond_count,
            CASE WHEN q.retention_acked THEN (
                SELECT min(p.floor_index)
                FROM clients_position p JOIN clients_client c ON c.id = p.client_id AND c.persistent
                WHERE p.queue_id = q.id
            ) END AS acked_by_all
-    FROM queues_queue q
+    FROM queues_queue q JOIN queues_counter n ON n.queue_id = q.id
     WHERE q.kind = 'stream'
       AND (q.retention_seconds IS NOT NULL OR q.retention_count IS NOT NULL OR q.retention_acked)
 ), past AS MATERIALIZED (
@@ -30,5 +30,5 @@ WITH bound AS (
     RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.poster, m.posted_at,
               :DROPPED AS outcome, :BY_RETENTION AS reason, NULL AS error, octet_length(m.body) AS size,
               NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body
-), :JOURNALLED, :FREED
+), :JOURNALLED, :COUNTED
 SELECT count(*) AS messages FROM ended

@@ -12,5 +12,5 @@ WITH leaving AS (
     RETURNING q.name AS queue_name, q.tags AS queue_tags, l.error, m.queue_id, m.sequence, m.index, m.attempts,
               m.priority, m.posted_at, m.assigned_at, m.poster, NULL::bigint AS holder, m.last_client AS client,
               :DROPPED AS outcome, :BY_OPERATOR AS reason, octet_length(m.body) AS size, NULL::bytea AS kept_body
-), :JOURNALLED, :FREED
+), :JOURNALLED, :COUNTED
 SELECT count(*) FROM ended

@@ -1,12 +1,18 @@
--- restart_sequences: an empty queue gives out its IDs from 1 again and forgets its list of free ones.
--- Runs on: free_sequences_of_queue; the message's primary key, once for each queue.
--- Shape: with the queue's row locked nothing can be posted; a queue that got a message just before is left alone.
-WITH restarted AS (
-    UPDATE queues_queue q SET next_sequence = 1
-    WHERE id = ANY (%(queue_id)s::bigint[])
-      AND NOT EXISTS (SELECT FROM delivery_message m WHERE m.queue_id = ANY (ARRAY[q.id]))
-    RETURNING id
-), forgotten AS (
-    DELETE FROM delivery_freesequences f USING restarted r WHERE f.queue_id = r.id
+-- restart_sequences: empty queues give out their IDs from 1 again.
+-- Runs on: queues_counter as a whole, one small row for each queue; the message's primary key, once for each queue.
+-- Shape: with its counter locked nothing can be posted to a queue; counters that somebody else holds are left alone. A
+-- node that still remembers a higher ID as free may use it all the same: post.sql then goes on above it.
+WITH idle AS MATERIALIZED (
+    SELECT queue_id FROM queues_counter c
+    WHERE next_sequence > 1 AND NOT EXISTS (SELECT FROM delivery_message m WHERE m.queue_id = ANY (ARRAY[c.queue_id]))
+    ORDER BY queue_id
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE SKIP LOCKED
+), restarted AS (
+    UPDATE queues_counter c SET next_sequence = 1
+    FROM idle i
+    WHERE c.queue_id = i.queue_id
+      AND NOT EXISTS (SELECT FROM delivery_message m WHERE m.queue_id = ANY (ARRAY[c.queue_id]))
+    RETURNING c.queue_id
 )
 SELECT count(*) FROM restarted

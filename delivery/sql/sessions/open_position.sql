@@ -3,13 +3,13 @@
 WITH start AS (
     SELECT q.id AS queue_id,
            CASE %(start)s
-               WHEN 'new' THEN q.newest_index
+               WHEN 'new' THEN n.newest_index
                WHEN 'oldest' THEN coalesce(
                    (SELECT index - 1 FROM delivery_message WHERE queue_id = q.id AND index > 0
-                    ORDER BY index LIMIT 1), q.newest_index)
+                    ORDER BY index LIMIT 1), n.newest_index)
                ELSE greatest(%(start_index)s::bigint - 1, 0)
            END AS index
-    FROM queues_queue q WHERE q.id = %(queue_id)s
+    FROM queues_queue q JOIN queues_counter n ON n.queue_id = q.id WHERE q.id = %(queue_id)s
 ), opened AS (
     INSERT INTO clients_position (client_id, queue_id, floor_index, delivered_index)
     SELECT %(client_id)s, queue_id, index, index FROM start

@@ -13,8 +13,9 @@ from tests.support.fixtures import Connect, StartCluster
 
 STORE_AS_ANOTHER_NODE = """
     WITH advanced AS (
-        UPDATE queues_queue SET newest_index = newest_index + 1, next_sequence = next_sequence + 1 WHERE name = %s
-        RETURNING id, newest_index, next_sequence
+        UPDATE queues_counter c SET newest_index = newest_index + 1, next_sequence = next_sequence + 1
+        FROM queues_queue q WHERE q.id = c.queue_id AND q.name = %s
+        RETURNING q.id, newest_index, next_sequence
     )
     INSERT INTO delivery_message (queue_id, sequence, index, priority, state, body)
     SELECT id, next_sequence - 1, newest_index, 0, 0, 'older' FROM advanced

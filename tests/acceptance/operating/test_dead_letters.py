@@ -11,6 +11,7 @@ from delivery.models import Message, RedriveJob, RedrivenMessage
 from delivery.moves.message_id import MessageId
 from delivery.operating import dead_letters
 from delivery.operating import redrive_jobs as redrive
+from delivery.operating.redrive_steps import ORIGIN_IS_GONE
 from tests.acceptance.operating.chosen import all_of, queue_of
 from tests.acceptance.operating.conftest import Act
 from tests.support.client import LOOK_SECONDS, Client
@@ -122,7 +123,7 @@ async def test_a_queue_that_is_gone_is_said(act: Act, client: Client, broker: An
     broker.query("DELETE FROM queues_queue WHERE name = %s", queue)
     assert (await act(redrive.redrive_dry_run, chosen=all_of(shard))).without_target == 1
     done = await ended(act, await act(redrive.redrive_start, chosen=all_of(shard), by=OPERATOR))
-    assert (done.moved, done.failed, done.problem) == (0, 1, redrive.ORIGIN_IS_GONE)
+    assert (done.moved, done.failed, done.problem) == (0, 1, ORIGIN_IS_GONE)
 
 
 async def test_dead_letters_that_a_client_holds_stay(act: Act, client: Client, queue: str) -> None:

@@ -15,8 +15,9 @@ from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.valkey import throwaway_valkey
 
 CHANGE = """
+from delivery.operating.audit import at_shell
 from delivery.serving.changes import service_config_change
-service_config_change(name="hinted", config={"size": 4}, heartbeat_interval=5, user=None)
+service_config_change(name="hinted", config={"size": 4}, heartbeat_interval=5, by=at_shell())
 """
 
 

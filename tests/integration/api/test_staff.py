@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client as Browser
 
-from api.access import Staff
 from api.urls import urlpatterns
 from api.views import ApiView
-from console.permissions import May
 from delivery.models import AuditEntry, Message
 from delivery.moves.states import State
 from queues.models import Queue
@@ -30,10 +28,6 @@ def dead_letter(queue_name: str = "orders.dead") -> Message:
 
 def send(browser: Browser, path: str, body: Any) -> Any:
     return browser.post(f"/api/{path}", body, content_type="application/json")
-
-
-def test_the_permissions_are_those_of_the_console() -> None:
-    assert {one.name: one.value for one in Staff} == {one.name: May[one.name].value for one in Staff}
 
 
 def test_every_address_that_changes_something_names_its_permission() -> None:

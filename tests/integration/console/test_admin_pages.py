@@ -12,16 +12,23 @@ from django.test import Client as Browser
 
 from clients.models import Client, Node, Position, Session, Subscription
 from clients.services import key_create
-from delivery.inspection.browsing import PAGE_ROWS
-from delivery.models import DedupeValue, DutyRun, Journal, Message
+from delivery.admin import JOURNAL_PAGE
+from delivery.models import DedupeValue, DutyRun, EndedCount, Journal, Message
 from delivery.moves.states import State
-from queues.models import Queue
+from queues.models import Queue, QueueCounter
 from queues.services import queue_create
 from tests.support.admin_login import logged_in_browser
 
 pytestmark = pytest.mark.django_db
 
-NOT_IN_THE_ADMIN = {Message, Journal, Position, DedupeValue}  # their pages are under queues and clients, or nowhere
+NOT_IN_THE_ADMIN = {
+    Message,
+    Journal,
+    Position,
+    DedupeValue,
+    EndedCount,
+    QueueCounter,
+}  # their pages are under queues and clients, or nowhere
 
 SHOWN_BY_THE_CONSOLE = ("delivery.facts.", "delivery.operating.")
 
@@ -62,9 +69,9 @@ def put_journal(queue: Queue, count: int) -> None:
 def pages(browser: Browser, address: str) -> Iterator[list[tuple[Any, ...]]]:
     after: str | None = ""
     while after is not None:
-        page = browser.get(address, {"after": after}).context["page"]
-        yield page.rows
-        after = page.next
+        page = browser.get(address, {"after": after}).context
+        yield page["rows"]
+        after = page["next"]
 
 
 def test_staff_log_in_and_others_do_not(orders: Queue) -> None:
@@ -137,11 +144,11 @@ def test_a_connected_client_is_not_deleted(browser: Browser, billing: Client) ->
 
 
 def test_the_journal_comes_in_pages_newest_first(browser: Browser, orders: Queue) -> None:
-    put_journal(orders, PAGE_ROWS)
+    put_journal(orders, JOURNAL_PAGE)
     put_journal(queue_create(name="other"), 1)
     shown = [row for rows in pages(browser, f"/admin/queues/queue/{orders.pk}/journal/") for row in rows]
     numbers = [(row[0], row[1]) for row in shown]
-    assert len(set(numbers)) == 2 * PAGE_ROWS
+    assert len(set(numbers)) == 2 * JOURNAL_PAGE
     assert numbers == sorted(numbers, reverse=True)
 
 

@@ -12,7 +12,7 @@ from clients.services import key_create
 from delivery.figures.clients import client_figures, client_progress
 from delivery.models import AuditEntry, Message
 from delivery.moves.states import State
-from queues.models import Queue
+from queues.models import Queue, QueueCounter
 from queues.services import queue_create
 from tests.support.admin_login import logged_in_browser
 from tests.support.console_staff import staff_browser
@@ -54,7 +54,7 @@ def hold(queue: Queue, session: Session, *indexes: int) -> None:
 def test_figures_of_a_client(billing: Client, session: Session) -> None:
     work, stream = queue_create(name="orders"), queue_create(name="events", chosen={"kind": "stream"})
     hold(work, session, 3, 4)
-    Queue.objects.filter(pk=stream.pk).update(newest_index=20)
+    QueueCounter.objects.filter(pk=stream.pk).update(newest_index=20)
     Position.objects.create(
         client=billing, queue_id=stream.pk, acked_index=8, floor_index=5, acked_above=[7, 8], delivered_index=10
     )

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from delivery.models import AuditEntry, Message, RedriveJob
 from delivery.moves.states import State
-from queues.models import Queue
+from queues.models import Queue, QueueCounter
 from queues.services import queue_create
 from tests.support.admin_login import logged_in_browser
 from tests.support.console_staff import staff_browser
@@ -32,7 +32,7 @@ def dead() -> Queue:
     orders, dead = queue_create(name="orders"), queue_create(name="orders.dead")
     for index, error in enumerate(("timeout after 5 s", "timeout after 7 s", None), start=1):
         bury(dead, index, orders, last_error=error)
-    Queue.objects.filter(pk=dead.pk).update(newest_index=3)
+    QueueCounter.objects.filter(pk=dead.pk).update(newest_index=3)
     return dead
 
 

@@ -22,7 +22,7 @@ from delivery.figures.recent_rates import SLOT_SECONDS, Lately
 from delivery.figures.times import history, latest, recent_times
 from delivery.models import Message, QueueFact
 from delivery.moves.states import State
-from queues.models import Queue
+from queues.models import Queue, QueueCounter
 from queues.services import queue_create, queue_update
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def forget_readings() -> None:
 
 def put(queue: Queue, *messages: dict[str, Any]) -> None:
     now = timezone.now()
-    for number, fields in enumerate(messages, queue.next_sequence):
+    for number, fields in enumerate(messages, queue.counter.next_sequence):
         age = fields.pop("age", 0)
         usual: dict[str, Any] = {
             "state": State.READY,
@@ -57,9 +57,7 @@ def put(queue: Queue, *messages: dict[str, Any]) -> None:
         if fields.get("state") == State.DELAYED:
             usual |= {"available_at": now}
         Message.objects.create(queue_id=queue.pk, sequence=number, index=number, **{**usual, **fields})
-    Queue.objects.filter(pk=queue.pk).update(
-        next_sequence=queue.next_sequence + len(messages), newest_index=len(messages)
-    )
+    QueueCounter.objects.filter(pk=queue.pk).update(next_sequence=number + 1, newest_index=len(messages))
 
 
 def figures_of(queue: Queue) -> QueueFigures:

@@ -6,13 +6,13 @@ from django.db import connection
 from django.test import Client as Browser
 from django.urls import reverse
 
-from console.navigation import PLACES
+from console.navigation import ITEMS
 from console.query_time import query_time
 from tests.support.admin_login import logged_in_browser
 
 pytestmark = pytest.mark.django_db
 
-PLACE_NAMES = [place.name for places in PLACES.values() for place in places]
+SCREEN_NAMES = [item.name for items in ITEMS.values() for item in items]
 
 
 def staff(*codenames: str) -> Browser:
@@ -23,14 +23,14 @@ def staff(*codenames: str) -> Browser:
     return browser
 
 
-@pytest.mark.parametrize("name", PLACE_NAMES)
+@pytest.mark.parametrize("name", SCREEN_NAMES)
 def test_every_place_opens_for_an_operator(name: str) -> None:
     answer = logged_in_browser().get(reverse(name))
     assert answer.status_code == 200
     assert '<div class="screen">' in answer.content.decode()
 
 
-@pytest.mark.parametrize("name", PLACE_NAMES)
+@pytest.mark.parametrize("name", SCREEN_NAMES)
 def test_every_place_asks_others_to_log_in(name: str) -> None:
     answer = Browser().get(reverse(name))
     assert (answer.status_code, answer["Location"].partition("?")[0]) == (302, "/admin/login/")

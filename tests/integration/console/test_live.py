@@ -12,8 +12,8 @@ from django.test import Client as Browser
 
 from console.live import consumer
 from console.live.feeds import feeds
-from console.permissions import May
 from console.screens import nodes
+from delivery.operating.permissions import May
 from willow_site.asgi import application
 
 pytestmark = pytest.mark.django_db(transaction=True)

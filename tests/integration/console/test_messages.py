@@ -83,7 +83,7 @@ def test_every_field_of_the_search_counts(browser: Browser, orders: Queue) -> No
         ("index", "-1", "greater than or equal to 0"),
         ("id", "x", "Enter a whole number"),
         ("state", "9", "not one of the available choices"),
-        ("after", "1.2", "A place is written as three whole numbers"),
+        ("after", "1.2", "This cursor was not given by a page of this list."),
     ],
 )
 def test_what_is_wrong_with_a_search_is_said(browser: Browser, field: str, value: str, error: str) -> None:
@@ -231,7 +231,7 @@ def test_a_message_tells_everything_about_itself(browser: Browser, orders: Queue
     for part in (
         "order-17",
         "no such customer",
-        "Nobody waits for its messages.",
+        "No client is waiting for its messages.",
         "Posted with priority 3",
         "no_reader",
     ):

@@ -2,26 +2,31 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import pytest
-from django.core.exceptions import ValidationError
 from django.db import OperationalError, connection
+from django.utils import timezone
 from psycopg.errors import QueryCanceled
 
 from clients.models import Client, Session
-from delivery.inspection import index_walk as scans
-from delivery.inspection import search as message_search
-from delivery.inspection.search import PAGE_ROWS, MessagePage, MessageQuery, search_messages
-from delivery.inspection.walks import read_place, walk_for
+from delivery.inspection import index_walk
+from delivery.inspection.filters import MessageFilter, queue_ids_like
+from delivery.inspection.index_walk import BY_INDEX, IndexOrder, IndexWalk
+from delivery.inspection.search import SearchPage, find_ids, find_messages, next_ids
 from delivery.models import Message
+from delivery.moves.message_id import MessageId
 from delivery.moves.states import State
-from queues.models import Queue
+from delivery.storage.on_django import operate
+from delivery.storage.reading import bounded_cursor
+from queues.models import Kind, Queue
 from queues.services import queue_create
 
 pytestmark = pytest.mark.django_db
 
+PAGE_ROWS = 50
 WORK_STATES = (State.READY, State.DELAYED, State.CLAIMED)
 FILL = """
     INSERT INTO delivery_message (queue_id, sequence, index, priority, state, posted_at, available_at, holder,
@@ -44,18 +49,29 @@ def add(queue: Queue, index: int, **fields: Any) -> Message:
     return Message.objects.create(queue_id=queue.pk, index=index, **defaults | fields)
 
 
-def found(query: MessageQuery, **how: Any) -> list[int]:
-    return [row.index for row in search_messages(query, **how).rows]
+def chosen(*queues: Queue, **conditions: Any) -> MessageFilter:
+    """In these queues, or in all."""
+    return MessageFilter(queue_ids=tuple(queue.pk for queue in queues) or queue_ids_like(), **conditions)
 
 
-def follow(query: MessageQuery, first: MessagePage, forwards: bool) -> list[list[tuple[int, int]]]:
+def in_state(state: State | None) -> MessageFilter:
+    return chosen(states=frozenset() if state is None else frozenset({state}))
+
+
+def found(wanted: MessageFilter, **how: Any) -> list[int | None]:
+    return [one.index for one in find_ids(wanted, **{"limit": PAGE_ROWS, **how}).rows]
+
+
+def follow(
+    search: Callable[..., SearchPage[MessageId]], first: SearchPage[MessageId], forwards: bool
+) -> list[list[tuple[int, int | None]]]:
     page, pages = first, []
     while True:
-        pages.append([(row.queue_id, row.index) for row in page.rows])
-        place = page.next if forwards else page.previous
-        if place is None:
+        pages.append([(one.queue_id, one.index) for one in page.rows])
+        cursor = page.next if forwards else page.previous
+        if cursor is None:
             return pages
-        page = search_messages(query, **{"after" if forwards else "before": place})
+        page = search(**{"after" if forwards else "before": cursor})
 
 
 @pytest.fixture
@@ -70,135 +86,193 @@ def test_pages_have_every_message_once_in_both_directions(state: State | None, b
     queues = [queue_create(name=f"queue-{number}", chosen={"kind": kind}) for number in range(4)]
     for queue, count in zip(queues, (0, 2 * PAGE_ROWS, 1, PAGE_ROWS + 3), strict=True):
         fill(queue, count, State.READY if state is None else state)
-    query = MessageQuery(state=state, backwards=backwards)
-    pages = follow(query, search_messages(query), forwards=True)
+    wanted = in_state(state)
+    search = partial(find_ids, wanted, limit=PAGE_ROWS, order=wanted.order_of_state, backwards=backwards)
+    pages = follow(search, search(), forwards=True)
     assert [len(page) for page in pages] == [50, 50, 50, 4]
     assert sorted(chain.from_iterable(pages)) == sorted(Message.objects.values_list("queue_id", "index"))
-    last = search_messages(query, after=search_messages(query, after=search_messages(query).next).next)
-    back = follow(query, last, forwards=False)
+    last = search(after=search(after=search().next).next)
+    back = follow(search, last, forwards=False)
     assert back == [pages[2], pages[1], pages[0]]
 
 
 @pytest.mark.parametrize("state", WORK_STATES)
 def test_each_state_has_its_own_order(orders: Queue, state: State) -> None:
     fill(orders, 6, state)
-    by_turn = [2, 5, 1, 4, 3, 6]  # priority 2, 1, 0, and then by age
+    by_priority = [2, 5, 1, 4, 3, 6]  # priority 2, 1, 0, and then by age
     by_time = [1, 3, 2, 5, 4, 6]  # of two with the same time, the one with the lower ID
-    assert found(MessageQuery(state=state)) == (by_turn if state is State.READY else by_time)
+    wanted = in_state(state)
+    assert found(wanted, order=wanted.order_of_state) == (by_priority if state is State.READY else by_time)
+    assert found(wanted) == ([1, 2, 3, 4, 5, 6] if state is State.READY else by_time)
 
 
 def test_a_state_leaves_out_the_others(orders: Queue) -> None:
     for number, state in enumerate(WORK_STATES, start=1):
         add(orders, number, state=state, holder=1, lease_until=orders.defined_at, available_at=orders.defined_at)
-    assert [found(MessageQuery(state=state)) for state in WORK_STATES] == [[1], [2], [3]]
-    assert found(MessageQuery(state=State.RETAINED)) == []
+    assert [found(in_state(state)) for state in WORK_STATES] == [[1], [2], [3]]
+    assert found(in_state(State.RETAINED)) == []
 
 
 def test_queues_are_chosen_by_name_pattern_and_tags(orders: Queue) -> None:
     berlin = queue_create(name="orders.berlin", tags=["de", "eu"])
     paris = queue_create(name="orders.paris", tags=["eu", "fr"])
-    for index, queue in enumerate((orders, berlin, paris), start=1):
-        add(queue, index)
-    assert found(MessageQuery(queue_name="orders")) == [1]
-    assert found(MessageQuery(queue_name="orders.*")) == [2, 3]
-    assert found(MessageQuery(queue_name="*.par?s")) == []
-    assert found(MessageQuery(tags=("eu",))) == [2, 3]
-    assert found(MessageQuery(tags=("eu", "fr"))) == [3]
-    assert found(MessageQuery(queue_id=berlin.pk)) == [2]
+    stream = queue_create(name="log", chosen={"kind": "stream"})
+    assert queue_ids_like() == (orders.pk, berlin.pk, paris.pk, stream.pk)
+    assert queue_ids_like(name="orders") == (orders.pk,)
+    assert queue_ids_like(name="orders.*") == (berlin.pk, paris.pk)
+    assert queue_ids_like(name="*.par?s") == ()
+    assert queue_ids_like(tags=("eu",)) == (berlin.pk, paris.pk)
+    assert queue_ids_like(tags=("eu", "fr")) == (paris.pk,)
+    assert queue_ids_like(queue_id=berlin.pk) == (berlin.pk,)
+    assert queue_ids_like(kind=Kind.STREAM) == (stream.pk,)
 
 
 def test_by_id_and_by_index(orders: Queue) -> None:
     other = queue_create(name="invoices")
     fill(orders, 300)
     fill(other, 10)
-    assert found(MessageQuery(sequence=297)) == [4]
-    assert found(MessageQuery(index=4)) == [4, 4]
-    assert found(MessageQuery(index=4, queue_name="invoices")) == [4]
-    assert found(MessageQuery(index=4, sequence=4)) == []
-    assert found(MessageQuery(sequence=297, state=State.READY)) == [4]
+    assert found(chosen(sequence=297)) == [4]
+    assert found(chosen(index_from=4, index_to=4)) == [4, 4]
+    assert found(chosen(other, index_from=4, index_to=4)) == [4]
+    assert found(chosen(index_from=4, index_to=4, sequence=4)) == []
+    assert found(chosen(sequence=297, states=frozenset({State.READY}))) == [4]
+    assert found(chosen(orders, index_from=298)) == [298, 299, 300]
+    assert found(chosen(orders, other, bounds={orders.pk: 2, other.pk: 1})) == [1, 2, 1]
 
 
-def test_by_age(orders: Queue) -> None:
+def test_by_age_and_priority(orders: Queue) -> None:
     fill(orders, 10)
-    assert found(MessageQuery(older_than=timedelta(minutes=8, seconds=30))) == [9, 10]
-    assert found(MessageQuery(younger_than=timedelta(minutes=2, seconds=30))) == [1, 2]
-    assert found(MessageQuery(older_than=timedelta(minutes=4), younger_than=timedelta(minutes=5, seconds=30))) == [4, 5]
+    now = timezone.now()
+    assert found(chosen(posted_before=now - timedelta(minutes=8, seconds=30))) == [9, 10]
+    assert found(chosen(posted_after=now - timedelta(minutes=2, seconds=30))) == [1, 2]
+    assert found(chosen(priority_from=2)) == [2, 5, 8]
+    assert found(chosen(priority_to=0)) == [3, 6, 9]
+
+
+def test_dead_letters_by_how_they_died(orders: Queue) -> None:
+    add(orders, 1, dead_reason="failed", last_error="no row 17", origin_queue_id=7)
+    add(orders, 2, dead_reason="expired")
+    assert found(chosen(reason="expired")) == [2]
+    assert found(chosen(signature="no row #")) == [1]
+    assert found(chosen(origin_queue_id=7)) == [1]
 
 
 def test_by_text_in_the_body(orders: Queue) -> None:
     fill(orders, 500)
     add(orders, 501, body="zwölf 100%".encode())
     add(orders, 502, body=b"\x00\xffbinary 7%")
-    assert found(MessageQuery(text='"order": 77}')) == [77]
-    assert found(MessageQuery(text="zwölf")) == [501]
-    assert found(MessageQuery(text="7%")) == [502]
-    assert found(MessageQuery(text="ZWÖLF")) == []
+    assert found(chosen(text='"order": 77}')) == [77]
+    assert found(chosen(text="zwölf")) == [501]
+    assert found(chosen(text="7%")) == [502]
+    assert found(chosen(text="ZWÖLF")) == []
 
 
 def test_what_a_row_tells(orders: Queue) -> None:
     session = Session.objects.create(token="t", client=Client.objects.create(name="billing", persistent=True))
     add(orders, 5, state=State.CLAIMED, holder=session.pk, lease_until=orders.defined_at, body=b"x" * 1000, key="k")
-    [row] = search_messages(MessageQuery(), with_bodies=True).rows
+    [row] = find_messages(chosen(), limit=1, body_bytes=120).rows
     assert (row.queue_name, row.state, row.holder_name, row.size, row.key) == (
         "orders", State.CLAIMED, "billing", 1000, "k",
     )  # fmt: skip
-    assert row.beginning == b"x" * message_search.BEGINNING_BYTES
-    assert search_messages(MessageQuery()).rows[0].beginning is None
+    assert row.body == b"x" * 120
+    assert find_messages(chosen(), limit=1, body_bytes=None).rows[0].body is None
 
 
-def test_a_search_that_runs_out_of_time_says_how_far_it_came(orders: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_search, "TEXT_SECONDS", 0)
+def test_a_search_that_runs_out_of_time_says_how_far_it_came(orders: Queue) -> None:
     fill(orders, 300)
-    query = MessageQuery(text='"order": 250}')
-    page = search_messages(query)
+    wanted = chosen(text='"order": 250}')
+    page = find_ids(wanted, limit=PAGE_ROWS, seconds=1e-9)
     assert (page.rows, page.looked_at, page.stopped) == ([], 200, True)
-    rest = search_messages(query, after=page.next)
-    assert ([row.index for row in rest.rows], rest.looked_at, rest.stopped, rest.next) == ([250], 100, False, None)
+    rest = find_ids(wanted, limit=PAGE_ROWS, after=page.next, seconds=1e-9)
+    assert ([one.index for one in rest.rows], rest.looked_at, rest.stopped, rest.next) == ([250], 100, False, None)
+
+
+def slow_above(monkeypatch: pytest.MonkeyPatch, messages: int) -> None:
+    """Statements that look at more messages take too long."""
+    take_step = IndexWalk.take_step
+
+    async def slow(walk: IndexWalk, connection: Any) -> None:
+        if walk.step > messages:
+            raise OperationalError from QueryCanceled()
+        await take_step(walk, connection)
+
+    monkeypatch.setattr(IndexWalk, "take_step", slow)
 
 
 def test_a_step_that_takes_too_long_is_cut(orders: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    take_step: Callable[..., list[Any]] = scans.Scan._take_step
-
-    def slow(scan: scans.Scan, *args: Any) -> list[Any]:
-        if scan._step > 20:
-            raise OperationalError from QueryCanceled()
-        return take_step(scan, *args)
-
-    monkeypatch.setattr(scans.Scan, "_take_step", slow)
-    monkeypatch.setattr(scans, "LONGEST_STEP", 20)
+    slow_above(monkeypatch, 20)
+    monkeypatch.setattr(index_walk, "LONGEST_STEP", 20)
     fill(orders, 30)
-    assert len(found(MessageQuery())) == 30
+    assert len(found(chosen(text="order"))) == 30
+
+
+def test_a_search_that_cannot_take_one_step_is_given_up(orders: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise whoever reads page by page to the end would read the same page for ever."""
+    slow_above(monkeypatch, 0)
+    fill(orders, 1)
+    with pytest.raises(OperationalError):
+        find_ids(chosen(), limit=PAGE_ROWS)
 
 
 def test_statements_end_when_their_time_is_over() -> None:
-    with pytest.raises(OperationalError) as refused, message_search.bounded_cursor(0.01) as cursor:
+    with pytest.raises(OperationalError) as refused, bounded_cursor(0.01) as cursor:
         cursor.execute("SELECT pg_sleep(30)")
     assert isinstance(refused.value.__cause__, QueryCanceled)
 
 
+def test_a_redrive_goes_on_from_where_its_last_statement_ended(orders: Queue) -> None:
+    other = queue_create(name="invoices")
+    for queue in (orders, other):
+        fill(queue, 5)
+    for wanted in (chosen(bounds={orders.pk: 4, other.pk: 5}), chosen(text="order", bounds={orders.pk: 4})):
+        numbers, cursor, is_over = [], None, False
+        while not is_over:
+            ids, cursor = operate(lambda connection, c=wanted, a=cursor: next_ids(connection, c, a, limit=2))
+            numbers += [(one.queue_id, one.index) for one in ids]
+            is_over = cursor is None
+        assert numbers == [(orders.pk, index) for index in range(1, 5)] + [(other.pk, index) for index in range(1, 6)]
+
+
 @pytest.mark.parametrize(
-    ("query", "index"),
+    ("conditions", "index", "column"),
     [
-        (MessageQuery(), "message_index_once_per_queue"),
-        (MessageQuery(state=State.READY), "message_ready"),
-        (MessageQuery(state=State.CLAIMED), "message_lease"),
-        (MessageQuery(state=State.DELAYED), "message_delayed"),
-        (MessageQuery(index=5), "message_index_once_per_queue"),
+        ({}, "message_index_once_per_queue", "index"),
+        ({"states": frozenset({State.READY})}, "message_ready", "priority"),
+        ({"states": frozenset({State.CLAIMED})}, "message_lease", "lease_until"),
+        ({"states": frozenset({State.DELAYED})}, "message_delayed", "available_at"),
+        ({"states": frozenset({State.READY}), "index_from": 5, "index_to": 5}, "message_index_once_per_queue", "index"),
+        ({"sequence": 5, "states": frozenset({State.READY})}, "delivery_message_pkey", "sequence"),
+        ({"bounds": {1: 5}, "text": "x", "reason": "failed"}, "message_index_once_per_queue", "last_index"),
     ],
 )
 @pytest.mark.parametrize("descending", [False, True])
-def test_each_search_walks_along_its_index(query: MessageQuery, index: str, descending: bool) -> None:
-    walk, wanted = walk_for(query.state), message_search._wanted(query)
-    values = {**wanted.values, "queue_id": [1], "first": [walk.written(0)], "second": [0], "step": 10}
-    with message_search.bounded_cursor() as cursor:
-        cursor.execute(f"EXPLAIN (COSTS OFF) {scans._statement(walk, wanted, descending)}", values)
-        plan = "\n".join(line for (line,) in cursor.fetchall())
+@pytest.mark.parametrize("is_full", [False, True])
+def test_each_search_walks_along_its_index(
+    conditions: dict[str, Any], index: str, column: str, descending: bool, is_full: bool
+) -> None:
+    if is_full:
+        with connection.cursor() as cursor:
+            cursor.execute(FILL, {"queue": 1, "count": 20_000, "state": State.READY})
+            cursor.execute("ANALYZE delivery_message")
+    wanted = MessageFilter(queue_ids=(1,), **conditions)
+    plan = plan_of(wanted, wanted.order_of_state, descending)
     assert f"using {index} on delivery_message" in plan, plan
     assert plan.count("on delivery_message") == 1, plan
-    assert "Index Cond: ((queue_id = place.queue_id) AND " in plan, plan
+    assert "Index Cond: ((queue_id = start.queue_id) AND " in plan, plan
+    assert column in next(line for line in plan.splitlines() if "Index Cond" in line), plan
 
 
-@pytest.mark.parametrize("text", ["", "1", "1.2", "1.2.x", "1.2.3.4", f"1.2.{2**64}"])
-def test_what_is_no_place(text: str) -> None:
-    with pytest.raises(ValidationError, match="A place is written as three whole numbers"):
-        read_place(text)
+def test_redrives_walk_by_index_whatever_they_are_about() -> None:
+    plan = plan_of(MessageFilter(queue_ids=(1,), states=frozenset({State.DELAYED})), BY_INDEX, descending=False)
+    assert "using message_index_once_per_queue on delivery_message" in plan, plan
+
+
+def plan_of(wanted: MessageFilter, order: IndexOrder, descending: bool) -> str:
+    walk = IndexWalk(order, wanted.conditions(order), queue_ids=[1], descending=descending, step=10)
+
+    async def explain(connection: Any) -> str:
+        cursor = connection.cursor()
+        await cursor.execute(f"EXPLAIN (COSTS OFF) {walk.statement()}", walk._values([1]))
+        return "\n".join(line for (line,) in await cursor.fetchall())
+
+    return operate(explain)

@@ -113,6 +113,11 @@ class Trial:
 
 
 async def run_claim(stage: Stage) -> None:
+    demands = [QueueDemand(queue.id, 1, LOWEST_RANK, 0) for queue in (stage.queue, stage.other)]
+    await claim(stage.connection, demands, [Wish(), Wish()], node_id=NODE)
+
+
+async def run_claim_from_one(stage: Stage) -> None:
     await claim(stage.connection, [QueueDemand(stage.queue.id, 1, LOWEST_RANK, 0)], [Wish()], node_id=NODE)
 
 
@@ -136,8 +141,9 @@ def ending(kind: type, stage: Stage, **values: Any) -> Any:
     return kind(**numbers, **values, answer=lambda error: None)
 
 
-async def run_finish(stage: Stage) -> None:
-    requests = [ending(FinishRequest, stage)]
+async def run_finish(stage: Stage, claims: int) -> None:
+    """With two of them a batch; the second is of a message that is not there."""
+    requests = [ending(FinishRequest, stage), ending(FinishRequest, replace(stage, queue=stage.other))][:claims]
     await finish(stage.connection, requests, outcome=Outcome.FINISHED, node_id=NODE, node_name="n")
 
 
@@ -178,7 +184,7 @@ def cancellation(stage: Stage, **values: Any) -> CancelRequest:
 
 
 async def run_cancel(stage: Stage) -> None:
-    await cancel(stage.connection, [cancellation(stage)], node_name="n")
+    await cancel(stage.connection, [cancellation(stage)], node_id=NODE, node_name="n")
 
 
 EXHAUSTED = (("retry_limit", 1),)
@@ -187,10 +193,12 @@ TRIALS: dict[str, Sequence[Trial]] = {
     "replace": [Trial(partial(run_replace, delay=delay), settings=UPDATABLE) for delay in (None, SECONDS)],
     "come_due": [Trial(lambda stage: come_due(stage.connection, limit=10))],
     "claim": [Trial(run_claim)],
+    "claim_from_one": [Trial(run_claim_from_one)],
     "claim_across": [Trial(run_claim_across)],
     "assign": [Trial(run_assign)],
     "pop": [Trial(run_pop)],
-    "finish": [Trial(run_finish)],
+    "finish": [Trial(partial(run_finish, claims=2))],
+    "finish_one": [Trial(partial(run_finish, claims=1))],
     "retry": [Trial(partial(run_fail, delay=delay)) for delay in (0.0, SECONDS)],
     "release": [Trial(run_release)],
     "cancel": [Trial(run_cancel)],
@@ -237,7 +245,7 @@ async def prepare(connection: StatementConnection, trial: Trial, state: State) -
     settings = {"kind": kind, "retry_limit": None} | dict(trial.settings)
     queue, other = await define(connection, "q", **settings), await define(connection, "other")
     await connection.execute(
-        "UPDATE queues_queue SET newest_index = 10, next_sequence = 11 WHERE id = %s",
+        "UPDATE queues_counter SET newest_index = 10, next_sequence = 11 WHERE queue_id = %s",
         [queue.id],
     )
     values = {"queue_id": queue.id, "state": state.value, "key": KEY, "expired": trial.expired, "poster": POSTER}
@@ -272,14 +280,20 @@ class Taker:
     work_timeout: float | None = None
 
 
-async def test_a_post_leads_where_the_table_says(connection: StatementConnection) -> None:
+@pytest.mark.parametrize(("statement", "messages"), [("post_one", 1), ("post", 2)])
+async def test_a_post_leads_where_the_table_says(
+    connection: StatementConnection, statement: str, messages: int
+) -> None:
     async def end_of_post(kind: Kind, *, delay: float | None = None, taken: bool = False) -> State:
         async with connection.transaction(force_rollback=True):
             queue = await define(connection, "q", kind=kind.value)
-            [copy] = PostRequest(NobodyPosts(), Post(queues=("q",), message=b"m", delay=delay), [queue]).copies
-            takers: dict[Copy, Taker] = {copy: Taker(index_before=0)} if taken else {}
-            await insert_copies(connection, [copy], NODE, takers)
-            rows = await connection.execute("SELECT state FROM delivery_message WHERE queue_id = %s", [queue.id])
+            command = Post(queues=("q",), message=b"m", delay=delay)
+            copies = [PostRequest(NobodyPosts(), command, [queue]).copies[0] for _ in range(messages)]
+            takers: dict[Copy, Taker] = {copy: Taker(index_before=0) for copy in copies} if taken else {}
+            await insert_copies(connection, copies, NODE, takers)
+            rows = await connection.execute(
+                "SELECT DISTINCT state FROM delivery_message WHERE queue_id = %s", [queue.id]
+            )
             [(state,)] = await rows.fetchall()
             return State(state)
 
@@ -289,7 +303,7 @@ async def test_a_post_leads_where_the_table_says(connection: StatementConnection
         await end_of_post(Kind.WORK, taken=True),
         await end_of_post(Kind.STREAM),
     }
-    [move] = [move for move in MOVES if move.statement == "post"]
+    [move] = [move for move in MOVES if move.statement == statement]
     assert ends == move.leads_to
 
 
@@ -357,8 +371,8 @@ async def test_who_may_cancel(connection: StatementConnection) -> None:
     async with connection.transaction(force_rollback=True):
         stage = await prepare(connection, Trial(run_cancel), State.READY)
         for others in ({"session": 9}, {"session": 9, "key": 5}, {"index": 2}, {"queue_id": stage.other.id}):
-            assert not await cancel(connection, [cancellation(stage, **others)], node_name="n")
-        [cancelled] = await cancel(connection, [cancellation(stage)], node_name="n")
+            assert not await cancel(connection, [cancellation(stage, **others)], node_id=NODE, node_name="n")
+        [cancelled] = await cancel(connection, [cancellation(stage)], node_id=NODE, node_name="n")
         assert cancelled == (1, 1)
         [row] = await fetch_rows(
             connection, "SELECT outcome, reason FROM delivery_journal WHERE queue_id = %(id)s", {"id": stage.queue.id}

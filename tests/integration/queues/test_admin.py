@@ -8,10 +8,10 @@ from django.test import Client as Browser
 from django.utils import timezone
 
 from clients.models import Client, Position
-from delivery.models import DedupeValue, FreeSequences, Message
+from delivery.models import DedupeValue, EndedCount, Message
 from delivery.moves.states import State
 from queues.definitions import default_settings
-from queues.models import Queue, Tag
+from queues.models import Queue, QueueCounter, Tag
 from queues.services import queue_create
 from tests.support.admin_login import logged_in_browser
 
@@ -98,10 +98,10 @@ def test_bad_settings_are_told_on_the_form(browser: Browser, fields: dict[str, s
 def test_settings_are_changed_and_counters_left_alone(browser: Browser, orders: Queue) -> None:
     page = browser.get(f"{QUEUES}{orders.pk}/change/")
     assert not {"name", "tags", "kind", "newest_index", "next_sequence"} & page.context["adminform"].form.fields.keys()
-    Queue.objects.update(newest_index=7, next_sequence=8)
+    QueueCounter.objects.update(newest_index=7, next_sequence=8)
     change(browser, orders, max_length="9", newest_index="0", next_sequence="1")
     queue = Queue.objects.get()
-    assert (queue.max_length, queue.newest_index, queue.next_sequence) == (9, 7, 8)
+    assert (queue.max_length, queue.counter.newest_index, queue.counter.next_sequence) == (9, 7, 8)
     assert queue.changed_at > orders.changed_at
     assert queue.heartbeat_timeout == orders.heartbeat_timeout
 
@@ -116,11 +116,11 @@ def test_pausing_and_resuming_reach_the_nodes_by_the_time_of_change(browser: Bro
 
 
 def test_an_empty_queue_is_deleted_with_what_it_left(browser: Browser, orders: Queue) -> None:
-    FreeSequences.objects.create(queue_id=orders.pk, sequences=[1])
+    EndedCount.objects.create(queue_id=orders.pk, node_id=0, messages=1)
     DedupeValue.objects.create(queue_id=orders.pk, value="v", sequence=1, index=1, until=timezone.now())
     Position.objects.create(client=Client.objects.create(name="c", persistent=True), queue_id=orders.pk)
     browser.post(f"{QUEUES}{orders.pk}/delete/", {"post": "yes"})
-    for left_over in (Queue, FreeSequences, DedupeValue, Position):
+    for left_over in (Queue, QueueCounter, EndedCount, DedupeValue, Position):
         assert not left_over.objects.exists()
 
 

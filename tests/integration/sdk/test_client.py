@@ -2,54 +2,15 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 import willow_client
-from willow_client import Client, DisconnectedError, Message, Receipt, WillowError
-from willow_client.websocket import WebSocket
+from willow_client import Client, ConnectionFailed, ConnectionLost, Message, WillowError
 
-from tests.support import fixtures
 from tests.support.cluster import PATIENCE, Cluster
-from tests.support.fixtures import StartCluster
-
-broker, start_cluster, queue, name = fixtures.broker, fixtures.start_cluster, fixtures.queue, fixtures.name
 
 NOT_UTF8 = bytes(range(256))
-
-
-@pytest.fixture
-async def client(broker: Cluster) -> AsyncIterator[Client]:
-    async with asyncio.timeout(PATIENCE), willow_client.connect(broker.node.url) as client:
-        yield client
-
-
-@pytest.fixture
-async def other(broker: Cluster) -> AsyncIterator[Client]:
-    async with willow_client.connect(broker.node.url) as other:
-        yield other
-
-
-@pytest.fixture
-def own_cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
-    """One that the test may do harm to."""
-    with start_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def texts_sent(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Every text that a client sends from here on."""
-    sent: list[bytes] = []
-    send = WebSocket.send
-
-    def spy(self: WebSocket, text: bytes) -> None:
-        sent.append(text)
-        send(self, text)
-
-    monkeypatch.setattr(WebSocket, "send", spy)
-    return sent
 
 
 async def fetched(client: Client, queue: str, **how: Any) -> Message:
@@ -63,14 +24,13 @@ async def fetched(client: Client, queue: str, **how: Any) -> Message:
 
 async def test_a_post_returns_where_the_message_was_stored(client: Client, queue: str) -> None:
     first, second = await client.post(queue, "1"), await client.post(queue, "2")
-    assert first is not None and second is not None
-    assert (first.index, second.index) == (1, 2)
-    assert first == Receipt(first.shard, first.sequence, 1)
+    assert (first.queue, first.index, second.index) == (queue, 1, 2)
+    message = await fetched(client, queue)
+    assert (message.shard, message.sequence, message.index) == (first.shard, first.sequence, 1)
 
 
-@pytest.mark.parametrize("wait", ["ready", None])
-async def test_a_post_that_does_not_wait_for_the_storage_has_no_receipt(client: Client, queue: str, wait: Any) -> None:
-    assert await client.post(queue, "m", wait=wait) is None
+async def test_a_post_that_waits_for_nothing_has_no_receipt(client: Client, queue: str) -> None:
+    assert await client.post(queue, "m", wait=None) is None
     assert (await fetched(client, queue)).text == "m"
 
 
@@ -95,7 +55,7 @@ async def test_a_post_to_several_queues_returns_a_receipt_for_each(client: Clien
     assert list(receipts) == names
     for name in names:
         message = await fetched(client, name)
-        assert Receipt(message.shard, message.sequence, message.index) == receipts[name]
+        assert (message.shard, message.index) == (receipts[name].shard, receipts[name].index)
 
 
 async def test_bodies_are_bytes(client: Client, queue: str) -> None:
@@ -117,8 +77,7 @@ async def test_without_batches_each_command_has_a_text_of_its_own(
     async with willow_client.connect(broker.node.url, batch=False) as client:
         await asyncio.gather(*(client.post(queue, "m") for _ in range(3)))
         assert len(texts_sent) == 3
-        with pytest.raises(ValueError):
-            await client.fetch_many(queue, 2)
+        assert len(await client.fetch_many(queue, 2)) == 2
 
 
 async def test_large_bodies_are_spread_over_texts(client: Client, queue: str, texts_sent: list[bytes]) -> None:
@@ -211,7 +170,7 @@ async def test_a_cancelled_fetch_gives_its_message_back(client: Client, other: C
     waiting.cancel()
     await other.post(queue, "m")
     message = await fetched(other, queue)
-    assert (message.text, message.attempt) == ("m", 2)
+    assert (message.text, message.attempt) == ("m", 1)
 
 
 # working
@@ -306,7 +265,7 @@ async def test_an_unknown_key_is_refused(broker: Cluster) -> None:
 
 
 async def test_a_broker_that_is_not_there_cannot_be_connected_to() -> None:
-    with pytest.raises(OSError):
+    with pytest.raises(ConnectionFailed):
         async with willow_client.connect("ws://127.0.0.1:1/connect/"):
             pass
 
@@ -316,7 +275,7 @@ async def test_a_closed_client_refuses_commands(broker: Cluster, queue: str) -> 
         waiting = asyncio.ensure_future(client.fetch(queue, block_timeout=PATIENCE))
         await client.fetch(queue)
     for command in (waiting, client.post(queue, "m"), client.post(queue, "m", wait=None)):
-        with pytest.raises(DisconnectedError):
+        with pytest.raises(ConnectionLost):
             await command
 
 
@@ -348,17 +307,21 @@ async def test_a_subscription_goes_on_after_a_restart(own_cluster: Cluster, queu
 
 
 async def test_what_was_under_way_when_the_connection_broke(own_cluster: Cluster, queue: str) -> None:
-    """A post may have been stored or not, so its caller is told; one that names itself is sent again."""
+    """A post may have been stored or not: it is sent again and stored once, unless the client may not repeat it."""
     node = own_cluster.node
-    async with asyncio.timeout(PATIENCE), willow_client.connect(node.url) as client:
+    async with (
+        asyncio.timeout(PATIENCE),
+        willow_client.connect(node.url) as client,
+        willow_client.connect(node.url, repeat_posts=False) as careless,
+    ):
         await client.create(queue)
         node.send(signal.SIGSTOP)
-        unsure = asyncio.ensure_future(client.post(queue, "unsure"))
-        repeated = asyncio.ensure_future(client.post(queue, "repeated", dedupe="d"))
+        unsure = asyncio.ensure_future(careless.post(queue, "unsure"))
+        repeated = asyncio.ensure_future(client.post(queue, "repeated"))
         await asyncio.sleep(0)  # both are submitted
         await asyncio.sleep(0)  # and sent
         node.kill()
-        with pytest.raises(DisconnectedError):
+        with pytest.raises(ConnectionLost):
             await unsure
         node.start()
-        assert (await repeated) == Receipt((await client.create(queue)).shard, 1, 1)
+        assert (await repeated).index == 1

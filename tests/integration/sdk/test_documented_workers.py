@@ -9,32 +9,24 @@ from collections.abc import Iterator
 import pytest
 from willow_client import Client
 
-from tests.integration.sdk.test_client import client
-from tests.support import fixtures
 from tests.support.cluster import Cluster
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
 
-__all__ = ["client"]  # a fixture
-
-broker, start_cluster = fixtures.broker, fixtures.start_cluster
-
 DOCUMENTED_URL = "ws://127.0.0.1:8080/connect/"
 
 
-def program_of(page: str) -> str:
-    [program] = [
-        block
-        for block in re.findall(r"```python\n(.*?)```", (PROJECT_FOLDER / page).read_text(), re.DOTALL)
-        if "serve(" in block
-    ]
+def program_of(page: str, call: str) -> str:
+    """The one on the page that makes this call."""
+    blocks = re.findall(r"```python\n(.*?)```", (PROJECT_FOLDER / page).read_text(), re.DOTALL)
+    [program] = [block for block in blocks if call in block]
     return program
 
 
 @pytest.fixture
 def worker(request: pytest.FixtureRequest, broker: Cluster) -> Iterator[None]:
     """The program of a page, in a process of its own."""
-    program = program_of(request.param)
+    program = program_of(*request.param)
     assert DOCUMENTED_URL in program
     with subprocess.Popen(
         [sys.executable, "-c", program.replace(DOCUMENTED_URL, broker.node.url)],
@@ -49,10 +41,23 @@ def worker(request: pytest.FixtureRequest, broker: Cluster) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("worker", "service", "reply"),
     [
-        ("sdk/README.md", "shout", b"CAT.JPG"),
-        ("docs/services.md", "resize", b"cat.jpg, 100 pixels wide"),
+        (("sdk/README.md", "serve("), "shout", b"CAT.JPG"),
+        (("docs/services.md", "serve("), "resize", b"cat.jpg, 100 pixels wide"),
     ],
     indirect=["worker"],
 )
 async def test_a_documented_worker_answers(client: Client, service: str, reply: bytes) -> None:
     assert await client.request(service, "cat.jpg", timeout=20) == reply
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize(
+    ("worker", "queue", "body", "reply"),
+    [
+        (("sdk/README.md", "run_worker("), "pictures", "cat.jpg", b"cat.jpg is small now"),
+        (("docs/workers.md", "run_worker("), "emails", '{"to": "ada"}', None),
+    ],
+    indirect=["worker"],
+)
+async def test_a_documented_worker_works(client: Client, queue: str, body: str, reply: bytes | None) -> None:
+    assert await client.post(queue, body, wait="finish", timeout=20) == reply

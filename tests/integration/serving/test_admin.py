@@ -10,9 +10,11 @@ from django.test import Client as Browser
 
 from clients.models import Node, Session
 from delivery.models import ServiceConfig, ServiceConfigVersion, Worker
+from delivery.operating.audit import Operator, staff
 from delivery.serving.changes import service_config_change, service_config_delete, service_config_restore
 from delivery.serving.selectors import workers_of
 from queues.models import Queue
+from tests.support.operators import OPERATOR
 
 pytestmark = pytest.mark.django_db
 
@@ -21,13 +23,13 @@ VERSIONS = "/admin/delivery/serviceconfigversion/"
 SERVICES = "/admin/delivery/service/"
 
 
-def configure(config: Any, user: User | None = None) -> ServiceConfig:
-    return service_config_change(name="resize", config=config, heartbeat_interval=5.0, user=user)
+def configure(config: Any, by: Operator = OPERATOR) -> ServiceConfig:
+    return service_config_change(name="resize", config=config, heartbeat_interval=5.0, by=by)
 
 
 def test_every_change_is_kept_with_who_and_what(admin_user: User) -> None:
     configure({"size": 1})
-    service = configure({"size": 2}, admin_user)
+    service = configure({"size": 2}, staff(admin_user))
     assert (service.version, service.config) == (2, {"size": 2})
     kept = service.versions.order_by("version").values_list("version", "config", "changed_by")
     assert list(kept) == [(1, {"size": 1}, None), (2, {"size": 2}, admin_user.pk)]
@@ -42,7 +44,7 @@ def test_no_change_is_no_version() -> None:
 def test_an_old_version_comes_back_as_the_newest(admin_user: User) -> None:
     configure({"size": 1})
     service = configure({"size": 2})
-    restored = service_config_restore(version=service.versions.get(version=1), user=admin_user)
+    restored = service_config_restore(version=service.versions.get(version=1), by=staff(admin_user))
     assert (restored.version, restored.config) == (3, {"size": 1})
     assert restored.versions.get(version=3).restored_from == 1
 
@@ -50,23 +52,23 @@ def test_an_old_version_comes_back_as_the_newest(admin_user: User) -> None:
 def test_the_current_version_cannot_be_restored() -> None:
     service = configure({"size": 1})
     with pytest.raises(ValidationError):
-        service_config_restore(version=service.versions.get(), user=None)
+        service_config_restore(version=service.versions.get(), by=OPERATOR)
 
 
 @pytest.mark.parametrize("name", ["", "n" * 193, "ümläut", "line\nbreak"])
 def test_a_service_has_a_name_that_a_queue_can_have(name: str) -> None:
     with pytest.raises(ValidationError):
-        service_config_change(name=name, config={}, heartbeat_interval=5, user=None)
+        service_config_change(name=name, config={}, heartbeat_interval=5, by=OPERATOR)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 0.01, 1e10, float("nan"), float("inf")])
 def test_a_heartbeat_interval_is_one_that_workers_can_keep(seconds: float) -> None:
     with pytest.raises(ValidationError):
-        service_config_change(name="resize", config={}, heartbeat_interval=seconds, user=None)
+        service_config_change(name="resize", config={}, heartbeat_interval=seconds, by=OPERATOR)
 
 
 def test_a_configuration_is_deleted_with_its_history() -> None:
-    service_config_delete(service=configure({}))
+    service_config_delete(service=configure({}), by=OPERATOR)
     assert not ServiceConfigVersion.objects.exists()
 
 

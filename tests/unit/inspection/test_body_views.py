@@ -2,7 +2,7 @@
 
 import pytest
 
-from delivery.inspection.bodies import body_views, first_line
+from delivery.inspection.message import body_views, first_line
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,74 @@
+"""What operators do to clients and keys. The changes are in clients/services.py; here they are audited.
+
+A key's secret is in what its making returns, and in no entry.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from clients import services
+from clients.grants import Grants, written_grants
+from clients.models import Client, Key
+from clients.selectors import grants_of
+from clients.services import NO_GRACE
+from clients.services import NewKey as NewKey
+from delivery.operating.audit import Operator, audit
+
+
+@transaction.atomic
+def client_create(*, name: str, persistent: bool, by: Operator) -> Client:
+    """The client of that name, made if there is none."""
+    client = services.client_define(name=name, persistent=persistent)
+    audit(by=by, action="create client", target=client.name)
+    return client
+
+
+@transaction.atomic
+def client_delete(*, client: Client, by: Operator) -> None:
+    services.client_delete(client=client)
+    audit(by=by, action="delete client", target=client.name)
+
+
+@transaction.atomic
+def key_create(
+    *, client_name: str, persistent: bool = False, grants: Grants, expires_at: datetime | None = None, by: Operator
+) -> NewKey:
+    new = services.key_create(client_name=client_name, persistent=persistent, grants=grants, expires_at=expires_at)
+    _audit_new(new, "make key", by)
+    return new
+
+
+@transaction.atomic
+def key_rotate(*, key: Key, grace: timedelta = NO_GRACE, expires_at: datetime | None = None, by: Operator) -> NewKey:
+    new = services.key_rotate(key=key, grace=grace, expires_at=expires_at)
+    _audit_new(new, "rotate key", by, old=key.prefix)
+    return new
+
+
+@transaction.atomic
+def key_expire(*, key: Key, at: datetime | None, by: Operator) -> None:
+    services.key_expire(key=key, at=at)
+    _audit(key, "expire key", by, {"expires_at": at.isoformat() if at else None})
+
+
+@transaction.atomic
+def key_revoke(*, key: Key, by: Operator) -> None:
+    services.key_revoke(key=key)
+    _audit(key, "revoke key", by)
+
+
+@transaction.atomic
+def key_set_grants(*, key: Key, grants: Grants, by: Operator) -> None:
+    services.key_set_grants(key=key, grants=grants)
+    _audit(key, "change grants of key", by, {"grants": written_grants(grants)})
+
+
+def _audit_new(new: NewKey, action: str, by: Operator, **details: str) -> None:
+    _audit(new.record, action, by, {"grants": written_grants(grants_of(new.record)), **details})
+
+
+def _audit(key: Key, action: str, by: Operator, details: Mapping[str, Any] | None = None) -> None:
+    audit(by=by, action=action, target=key.client.name, details={"prefix": key.prefix, **(details or {})})

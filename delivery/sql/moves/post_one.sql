@@ -1,0 +1,34 @@
+-- post_one: store a single message, as post.sql does with a batch. On a quiet broker most batches hold one message, and
+-- the price of one statement is that of its parts.
+-- Runs on: queues_counter's and queues_queue's primary keys.
+WITH advanced AS (
+    UPDATE queues_counter
+    SET newest_index = newest_index + 1,
+        next_sequence = greatest(next_sequence + CASE WHEN %(sequence)s::bigint IS NULL THEN 1 ELSE 0 END,
+                                 %(sequence)s::bigint + 1)
+    WHERE queue_id = %(queue_id)s::bigint
+    RETURNING queue_id, newest_index AS index, next_sequence - 1 AS fresh
+), placed AS (
+    SELECT c.queue_id, c.index, coalesce(%(sequence)s::bigint, c.fresh) AS sequence, q.kind,
+           CASE WHEN %(index_before)s::bigint = c.index - 1 AND NOT q.paused THEN %(holder)s::bigint END AS taker,
+           coalesce(%(work_timeout)s::float8, q.heartbeat_timeout) AS lease
+    FROM advanced c JOIN queues_queue q ON q.id = c.queue_id
+)
+INSERT INTO delivery_message (
+    queue_id, sequence, index, priority, state, available_at, expires_at, key, body, poster, poster_node, label, notify,
+    holder, attempts, assigned_at, work_timeout, lease_until
+)
+SELECT
+    queue_id, sequence, index, %(priority)s::bigint,
+    CASE WHEN kind = 'stream' THEN :RETAINED WHEN %(delay)s::float8 > 0 THEN :DELAYED WHEN taker IS NOT NULL THEN :CLAIMED
+         ELSE :READY END,
+    CASE WHEN %(delay)s::float8 > 0 THEN now() + %(delay)s::float8 * interval '1 second' END,
+    now() + %(ttl)s::float8 * interval '1 second',
+    %(key)s::text, %(body)b::bytea, %(poster)s::bigint, %(node)s::int, %(label)s::bigint, %(notify)s::smallint,
+    taker,
+    CASE WHEN taker IS NULL THEN 0 ELSE 1 END,
+    CASE WHEN taker IS NOT NULL THEN now() END,
+    CASE WHEN taker IS NOT NULL THEN lease WHEN %(holder)s::bigint IS NULL THEN %(work_timeout)s::float8 END,
+    CASE WHEN taker IS NOT NULL THEN now() + lease * interval '1 second' END
+FROM placed
+RETURNING queue_id, sequence, index, holder, work_timeout

@@ -1,0 +1,68 @@
+"""Checks of what callers give, where they give it: the broker would refuse it later, with less to go by."""
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TypeAlias
+
+from willow_client.errors import BadArgument
+
+Tags: TypeAlias = str | Iterable[str]
+
+LONGEST_NAME = 200  # characters, of queues, services, clients and tags
+MOST_TAGS = 64
+LONGEST_SHORT_TEXT = 500  # characters
+LARGEST_SECONDS = 315_360_000.0  # ten years
+LARGEST_PRIORITY = 2**32 - 1
+
+
+@lru_cache(maxsize=4096)
+def check_name(field: str, name: str) -> str:
+    if not isinstance(name, str):
+        raise BadArgument(field, f"`{field}` must be a text, not {type(name).__name__}.")
+    if not 1 <= len(name) <= LONGEST_NAME or not (name.isascii() and name.isprintable()):
+        raise BadArgument(field, f"`{field}` must be 1 to {LONGEST_NAME} printable ASCII characters, not {name!r}.")
+    return name
+
+
+def as_tags(tags: Tags) -> tuple[str, ...]:
+    """A single text is one tag."""
+    if not tags:
+        return ()
+    given = (tags,) if isinstance(tags, str) else tuple(tags)
+    if len(given) > MOST_TAGS:
+        raise BadArgument("tags", f"`tags` may be {MOST_TAGS} at most, not {len(given)}.")
+    for tag in given:
+        if not isinstance(tag, str) or not 1 <= len(tag) <= LONGEST_NAME or "\0" in tag:
+            raise BadArgument("tags", f"A tag must be a text of 1 to {LONGEST_NAME} characters, not {tag!r}.")
+    return given
+
+
+def check_seconds(field: str, seconds: float | None, *, above_zero: bool = False) -> float | None:
+    if seconds is None:
+        return None
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
+    if not is_number or not 0 <= seconds <= LARGEST_SECONDS or (above_zero and seconds == 0):
+        least = "above 0" if above_zero else "0 or more"
+        raise BadArgument(field, f"`{field}` must be a number of seconds, {least}, not {seconds!r}.")
+    return seconds
+
+
+def check_whole(field: str, number: int | None, least: int, most: int) -> None:
+    if number is None:
+        return
+    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+        raise BadArgument(field, f"`{field}` must be a whole number from {least} to {most}, not {number!r}.")
+
+
+def check_short_text(field: str, text: str | None) -> None:
+    if text is None:
+        return
+    if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_SHORT_TEXT or "\0" in text:
+        raise BadArgument(field, f"`{field}` must be a text of 1 to {LONGEST_SHORT_TEXT} characters, not {text!r}.")
+
+
+def check_choice(field: str, choice: object, choices: tuple[object, ...]) -> None:
+    if choice not in choices:
+        allowed = ", ".join(map(repr, choices))
+        raise BadArgument(field, f"`{field}` must be one of {allowed}, not {choice!r}.")

@@ -1,0 +1,106 @@
+"""Running a blocking handler in a process of its own, which can be ended when its time is over."""
+
+import asyncio
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing.connection import Connection as Pipe
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from willow_client.bodies import WireBody, WithBody
+from willow_client.errors import WillowError
+from willow_client.handlers import InThread
+from willow_client.message import Message
+
+
+class DetachedMessage(WithBody):
+    """A message as a process gets it: it can be read; what becomes of it is decided by how the handler ends."""
+
+    __slots__ = ("attempt", "index", "priority", "queue", "sequence", "shard", "tags")
+
+    attempt: int
+    index: int
+    priority: int
+    queue: str
+    sequence: int
+    shard: int
+    tags: tuple[str, ...]
+
+    def __init__(self, body: WireBody, facts: dict[str, Any]) -> None:
+        super().__init__(body)
+        for name, value in facts.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<DetachedMessage {self.index} of {self.queue}, attempt {self.attempt}: {self._preview()}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DetachedMessage, (self._body, {name: getattr(self, name) for name in DetachedMessage.__slots__})
+
+
+def detached(message: Message) -> DetachedMessage:
+    return DetachedMessage(message.wire_body, {name: getattr(message, name) for name in DetachedMessage.__slots__})
+
+
+class InProcess:
+    """A process is started with the first message, and again after one was ended or died."""
+
+    def __init__(self, handler: Callable[[Any], Any], name: str) -> None:
+        self._handler = handler
+        self._name = name
+        self._process: BaseProcess | None = None
+        self._pipe: Pipe | None = None
+        self._talking: InThread[DetachedMessage] = InThread(self._ask, name)
+
+    async def run(self, subject: Message) -> Any:
+        try:
+            return await self._talking.run(detached(subject))
+        except asyncio.CancelledError:
+            self._end()
+            raise
+
+    def _ask(self, message: DetachedMessage) -> Any:
+        pipe = self._start()
+        try:
+            pipe.send(message)
+            succeeded, outcome = pipe.recv()
+        except (EOFError, OSError):
+            self._end()
+            raise WillowError("Failed", self._name, "The process of the handler died.") from None
+        if succeeded:
+            return outcome
+        raise outcome
+
+    def _start(self) -> Pipe:
+        if self._process is None or not self._process.is_alive() or self._pipe is None:
+            context = multiprocessing.get_context("spawn")
+            self._pipe, theirs = context.Pipe()
+            self._process = context.Process(target=_work, args=(self._handler, theirs), name=self._name, daemon=True)
+            self._process.start()
+            theirs.close()
+        return self._pipe
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+        self._process = None
+
+    def close(self) -> None:
+        self._talking.close()
+        self._end()
+
+
+def _work(handler: Callable[[Any], Any], pipe: Pipe) -> None:
+    while True:
+        try:
+            message = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer = (True, handler(message))
+        except Exception as error:
+            answer = (False, error)
+        try:
+            pipe.send(answer)
+        except Exception as error:  # what it returned or raised cannot be sent
+            pipe.send((False, RuntimeError(f"{type(error).__name__}: {error}")))

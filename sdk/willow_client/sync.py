@@ -1,0 +1,347 @@
+"""The blocking client: the same methods, for views, scripts, shells and threads.
+
+    from willow_client import sync
+
+    willow = sync.connect("ws://127.0.0.1:8080/connect/")  # may stand in a module: it connects when it is first used
+    willow.post("greetings", "hello")
+
+It can be used by any number of threads at once. A process that was forked connects anew, as a client of its own.
+"""
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from itertools import islice
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+from willow_client import client as asynchronous
+from willow_client.background import background
+from willow_client.bodies import Body, WithBody
+from willow_client.errors import ClaimLost, WillowError
+from willow_client.limits import Limit, NotGiven
+from willow_client.message import Message as HeldMessage
+from willow_client.options import OptionArguments, Options
+from willow_client.posting import Draft, Posted, Progress
+from willow_client.receipt import Receipt as FollowedReceipt
+from willow_client.subscription import Subscription as RunningSubscription
+from willow_client.worker import QueueWorker, WorkerArguments
+from willow_client.working import fail_with
+
+__all__ = ["Client", "Message", "Receipt", "Subscription", "connect"]
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+Owner = TypeVar("Owner")
+Inner = TypeVar("Inner")
+
+
+def connect(url: str | Sequence[str], **options: Unpack[OptionArguments]) -> "Client":
+    """A blocking client. The options are those of `willow_client.connect`."""
+    return Client(url, Options(**options))
+
+
+class Message(WithBody):
+    """A message that this client holds, and keeps alive, until it is finished, failed or released."""
+
+    __slots__ = ("_message", "_process")
+
+    def __init__(self, message: HeldMessage) -> None:
+        super().__init__(message.wire_body)
+        self._message = message
+        self._process = os.getpid()
+
+    def __repr__(self) -> str:
+        return repr(self._message)
+
+    def __getattr__(self, name: str) -> Any:
+        """`queue`, `tags`, `shard`, `sequence`, `index`, `attempt`, `priority`, `work_timeout`, `is_held`."""
+        return getattr(self._message, name)
+
+    def held(self) -> HeldMessage:
+        if self._process != os.getpid():
+            reason = "The message was taken before this process was forked: its parent holds it."
+            raise ClaimLost("NoObject", f"{self._message.shard}/{self._message.sequence}", reason)
+        return self._message
+
+    def finish(self, reply: Body | None = None, **how: Any) -> None:
+        """The work is done."""
+        background.run(self.held().finish(reply, **how))
+
+    def fail(self, error: str | None = None, **how: Any) -> None:
+        """This attempt failed."""
+        background.run(self.held().fail(error, **how))
+
+    def give_up(self, error: str | None = None, **how: Any) -> None:
+        """It makes no sense to try again."""
+        background.run(self.held().give_up(error, **how))
+
+    def release(self, **how: Any) -> None:
+        """Give it back as if it had not been handed out."""
+        background.run(self.held().release(**how))
+
+    def keepalive(self, **how: Any) -> None:
+        """Start the claim's time again from zero, now."""
+        background.run(self.held().keepalive(**how))
+
+
+class Receipt:
+    """Where a post was stored; the stages that it asked for can be waited for."""
+
+    __slots__ = ("_receipt",)
+
+    def __init__(self, receipt: FollowedReceipt) -> None:
+        self._receipt = receipt
+
+    def __repr__(self) -> str:
+        return repr(self._receipt)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Receipt) and self._receipt == other._receipt
+
+    def __hash__(self) -> int:
+        return hash(self._receipt)
+
+    def __getattr__(self, name: str) -> Any:
+        """`queue`, `shard`, `sequence`, `index`, `duplicate`; and blocking `finished()`, `assigned()` and so on."""
+        value = getattr(self._receipt, name)
+        if not callable(value):
+            return value
+        return lambda **how: background.run(value(**how))
+
+    @property
+    def followed(self) -> FollowedReceipt:
+        return self._receipt
+
+
+class Subscription:
+    """Messages as they come: for `for`, or `with` and `for`. Leaving the loop gives back what was not looked at."""
+
+    def __init__(self, subscription: RunningSubscription) -> None:
+        self._subscription = subscription
+
+    def __enter__(self) -> Self:
+        background.run(self._subscription.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        background.run(self._subscription.__aexit__(kind, error, trace))
+
+    def __iter__(self) -> Iterator[Message]:
+        messages = self._subscription.__aiter__()
+        while True:
+            yield Message(background.run(messages.__anext__()))
+
+    def __next__(self) -> Message:
+        return Message(background.run(self._subscription.__anext__()))
+
+    def close(self, *, forget: bool = False) -> None:
+        background.run(self._subscription.close(forget=forget))
+
+
+class Working:
+    """`with`: finishes the message on success and fails it on an exception, which goes on to the caller."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.reply: Body | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.message.finish(self.reply)
+        elif self.message.is_held:
+            background.run(fail_with(self.message.held(), error))
+
+
+class Worker:
+    """`with`: works on the messages of a queue in threads until its end, and then drains."""
+
+    def __init__(self, worker: QueueWorker) -> None:
+        self._worker = worker
+
+    def __enter__(self) -> Self:
+        background.run(self._worker.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        background.run(self._worker.__aexit__(kind, error, trace))
+
+
+def _blocking(
+    method: Callable[Concatenate[asynchronous.Client, Arguments], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate["Client", Arguments], Result]:
+    """The same method, which returns when it is done."""
+
+    def call(self: "Client", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return background.run(method(self.opened(), *args, **kwargs))
+
+    call.__doc__ = method.__doc__
+    call.__name__ = method.__name__
+    return call
+
+
+def _taking_one(
+    method: Callable[Concatenate[asynchronous.Client, Arguments], Coroutine[Any, Any, HeldMessage | None]],
+) -> Callable[Concatenate["Client", Arguments], Message | None]:
+    take = _blocking(method)
+
+    def call(self: "Client", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Message | None:
+        message = take(self, *args, **kwargs)
+        return None if message is None else Message(message)
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+def _taking_many(
+    method: Callable[Concatenate[asynchronous.Client, Arguments], Coroutine[Any, Any, list[HeldMessage]]],
+) -> Callable[Concatenate["Client", Arguments], list[Message]]:
+    take = _blocking(method)
+
+    def call(self: "Client", *args: Arguments.args, **kwargs: Arguments.kwargs) -> list[Message]:
+        return [Message(message) for message in take(self, *args, **kwargs)]
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+class Client:
+    """Connects when it is first used, and again after `close` or a fork."""
+
+    def __init__(self, url: str | Sequence[str], options: Options | None = None) -> None:
+        self._url = url
+        self._options = options
+        self._lock = threading.Lock()
+        self._client = asynchronous.Client(url, options)  # which checks the arguments
+        self._is_new = True
+        _clients.add(self)
+
+    def __repr__(self) -> str:
+        return repr(self._client)
+
+    def opened(self) -> asynchronous.Client:
+        if self._is_new or not self._client.is_open:
+            self.open()
+        return self._client
+
+    def open(self) -> Self:
+        """Connect now, if it is not connected yet."""
+        with self._lock:
+            if not self._is_new and self._client.is_open:
+                return self
+            client = asynchronous.Client(self._url, self._options)
+            background.run(client.open())
+            self._client, self._is_new = client, False
+        return self
+
+    def close(self) -> None:
+        """Give back what was not begun, and disconnect."""
+        with self._lock:
+            if self._client.is_open:
+                background.run(self._client.close())
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def forked(self) -> None:
+        """In the new process: the connection is the parent's."""
+        background.leave_behind(self._client)
+        self._lock = threading.Lock()
+        self._client = asynchronous.Client(self._url, self._options)
+        self._is_new = True
+
+    def post(self, queue: str, body: Body, **how: Any) -> Any:
+        """Post a message: see `willow_client.Client.post`."""
+        posted = background.run(self.opened().post(queue, body, **how))
+        return Receipt(posted) if isinstance(posted, FollowedReceipt) else posted
+
+    def post_to_all(self, queues: Sequence[str], body: Body, **how: Any) -> dict[str, Receipt]:
+        """Post a message to all of these queues or, if one refuses it, to none."""
+        receipts = background.run(self.opened().post_to_all(queues, body, **how))
+        return {name: Receipt(receipt) for name, receipt in receipts.items()}
+
+    def post_many(
+        self,
+        queue: str,
+        messages: Iterable[Body | Draft],
+        *,
+        window: int = 1000,
+        on_progress: Progress | None = None,
+        **how: Any,
+    ) -> Posted:
+        """Post everything that an iterable brings; it runs in the caller's thread, and so does `on_progress`."""
+        result, given = Posted(), 0
+        left = iter(messages)
+        while chunk := list(islice(left, window)):
+            posted = background.run(self.opened().post_many(queue, chunk, window=window, **how))
+            result.stored += posted.stored
+            result.errors |= {given + place: error for place, error in posted.errors.items()}
+            given += len(chunk)
+            if on_progress is not None:
+                on_progress(result)
+        return result
+
+    def cancel(self, receipt: Receipt, *, timeout: Limit = NotGiven) -> bool:
+        """Take back a message that still waits. Returns False if it was too late."""
+        return background.run(self.opened().cancel(receipt.followed, timeout=timeout))
+
+    fetch = _taking_one(asynchronous.Client.fetch)
+    fetch_many = _taking_many(asynchronous.Client.fetch_many)
+    pop = _taking_one(asynchronous.Client.pop)
+    pop_many = _taking_many(asynchronous.Client.pop_many)
+    create = _blocking(asynchronous.Client.create)
+    register = _blocking(asynchronous.Client.register)
+    request = _blocking(asynchronous.Client.request)
+
+    def finish_many(self, messages: Iterable[Message], *, timeout: Limit = NotGiven) -> None:
+        """Finish them together."""
+        held = [message.held() for message in messages]
+        background.run(self.opened().finish_many(held, timeout=timeout))
+
+    def working(self, message: Message) -> Working:
+        """`with`: finishes the message on success, fails it on an exception."""
+        return Working(message)
+
+    def subscribe(self, queue: str, **how: Any) -> Subscription:
+        """Messages as they come, for `for`."""
+        return Subscription(self.opened().subscribe(queue, **how))
+
+    def worker(self, queue: str, handler: Callable[[HeldMessage], Any], **how: Unpack[WorkerArguments]) -> Worker:
+        """`with`: works on the messages of a queue in threads until its end, and then drains."""
+        return Worker(self.opened().worker(queue, handler, **how))
+
+
+_clients: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for client in list(_clients):
+        client.forked()
+
+
+def _close_all() -> None:
+    for client in list(_clients):
+        try:
+            client.close()
+        except WillowError:
+            continue  # the broker finds out by itself
+
+
+os.register_at_fork(after_in_child=_forked)
+atexit.register(_close_all)

@@ -1,0 +1,149 @@
+"""Messages that came and were not begun: kept alive while they wait, and given back without an attempt spent."""
+
+import asyncio
+
+import pytest
+import willow_client
+from willow_client import ClaimLost, Client, Message
+
+from tests.support.client import LOOK_SECONDS
+from tests.support.cluster import PATIENCE, Cluster
+
+JOBS = 20
+
+
+async def attempts_of_all(client: Client, queue: str, count: int) -> list[int]:
+    """How often each message has been handed out, this time included. They are all ready."""
+    messages = await client.fetch_many(queue, 1000)
+    assert len(messages) == count
+    attempts = [message.attempt for message in messages]
+    await asyncio.gather(*(message.release() for message in messages))
+    return attempts
+
+
+async def in_flight(cluster: Cluster, queue: str) -> int:
+    ((claimed,),) = cluster.query(
+        "SELECT count(*) FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id"
+        " WHERE q.name = %s AND m.holder IS NOT NULL",
+        queue,
+    )
+    return int(claimed)
+
+
+async def nothing_is_held(cluster: Cluster, queue: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while await in_flight(cluster, queue):
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def test_restarts_cost_no_attempts_of_what_was_not_begun(broker: Cluster, client: Client, queue: str) -> None:
+    await client.post_many(queue, map(str, range(JOBS)))
+    for _ in range(4):
+        async with willow_client.connect(broker.node.url) as worker:
+            message = await anext(worker.subscribe(queue))
+            await message.finish()
+    assert await attempts_of_all(client, queue, JOBS - 4) == [1] * (JOBS - 4)
+
+
+async def test_a_closed_subscription_gives_back_in_place(client: Client, other: Client, queue: str) -> None:
+    await client.post_many(queue, ["0", "1", "2"])
+    async with client.subscribe(queue, in_flight=3) as messages:
+        first = await anext(messages)
+        await first.finish()
+    assert [message.text for message in await other.fetch_many(queue, 3)] == ["1", "2"]
+
+
+async def test_a_loop_that_is_left_gives_back(broker: Cluster, client: Client, queue: str) -> None:
+    await client.post_many(queue, map(str, range(10)))
+    async for message in client.subscribe(queue, in_flight=10):
+        await message.finish()
+        break
+    await nothing_is_held(broker, queue)
+    assert await attempts_of_all(client, queue, 9) == [1] * 9
+
+
+async def test_a_loop_inside_async_with_may_be_left_and_taken_up_again(client: Client, queue: str) -> None:
+    await client.post_many(queue, ["0", "1"])
+    seen = []
+    async with client.subscribe(queue) as messages:
+        for _ in range(2):
+            async for message in messages:
+                seen.append(message.text)
+                await message.finish()
+                break
+    assert seen == ["0", "1"]
+
+
+async def test_what_waits_is_kept_alive(client: Client, other: Client, queue: str, texts_sent: list[bytes]) -> None:
+    """For more than two of the claims' times, which the reaper ends within a tenth of a second."""
+    await client.create(queue, heartbeat_timeout=0.6)
+    await client.post_many(queue, ["0", "1", "2"])
+    async with client.subscribe(queue, in_flight=3) as messages:
+        first = await anext(messages)
+        while sum(text.count(b'"keepalive"') for text in texts_sent) < 3 * 7:
+            await asyncio.sleep(LOOK_SECONDS)
+        await first.finish()
+        for _ in range(2):
+            message = await anext(messages)
+            assert message.attempt == 1
+            await message.finish()
+    assert await other.fetch(queue) is None
+
+
+async def test_fetched_messages_are_kept_alive_as_often_as_their_own_time_asks(
+    client: Client, queue: str, texts_sent: list[bytes]
+) -> None:
+    await client.create(queue, heartbeat_timeout=0.6)
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    assert message is not None and message.work_timeout == 0.6
+    while sum(text.count(b'"keepalive"') for text in texts_sent) < 7:
+        await asyncio.sleep(LOOK_SECONDS)
+    await message.finish()
+
+
+async def test_a_message_that_nobody_refers_to_is_not_kept_alive(
+    client: Client, queue: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await client.create(queue, heartbeat_timeout=0.3)
+    await client.post(queue, "m")
+    await client.fetch(queue)
+    again = await client.fetch(queue, block_timeout=PATIENCE)
+    assert again is not None and again.attempt == 2
+    assert "neither finished, failed nor released" in caplog.text
+    await again.finish()
+
+
+async def test_a_lost_claim_cancels_the_work(broker: Cluster, client: Client, queue: str) -> None:
+    await client.create(queue, heartbeat_timeout=0.6)
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    assert message is not None
+    with pytest.raises(ClaimLost):
+        async with client.working(message):
+            _take_away(broker, message)
+            await asyncio.Event().wait()
+    assert not message.is_held
+
+
+async def test_a_late_finish_of_an_earlier_attempt_ends_nothing(broker: Cluster, client: Client, queue: str) -> None:
+    await client.create(queue, retry_delay=0)
+    await client.post(queue, "m")
+    first = await client.fetch(queue)
+    assert first is not None
+    await first.fail("once more")
+    second = await client.fetch(queue, block_timeout=PATIENCE)
+    assert second is not None and second.attempt == 2
+    with pytest.raises(ClaimLost):
+        await first.finish()
+    await second.finish()
+
+
+def _take_away(cluster: Cluster, message: Message) -> None:
+    """As if its time had run out, and another client had been given it."""
+    cluster.query(
+        "UPDATE delivery_message SET attempts = attempts + 1, lease_until = now() + interval '1 hour'"
+        " WHERE queue_id = %s AND sequence = %s",
+        message.shard,
+        message.sequence,
+    )

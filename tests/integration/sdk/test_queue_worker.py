@@ -1,0 +1,329 @@
+"""Workers of queues: handlers of every kind, their outcomes, and an end in good order."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import willow_client
+from willow_client import Client, GiveUp, JobEvent, Message, PermissionDenied, Retry
+
+from tests.support.client import LOOK_SECONDS
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.keys import make_key
+from willow_site.configuration import PROJECT_FOLDER
+from willow_site.processes import ends_with_parent
+
+
+class Events:
+    """A hook that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.all: list[JobEvent] = []
+        self._changed = asyncio.Event()
+
+    def __call__(self, event: JobEvent) -> None:
+        self.all.append(event)
+        self._changed.set()
+
+    def kinds(self) -> Counter[str]:
+        return Counter(event.kind for event in self.all)
+
+    async def wait_for(self, kind: str, count: int = 1) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while self.kinds()[kind] < count:
+                self._changed.clear()
+                await self._changed.wait()
+
+
+def double(message: Message) -> str:
+    """At the top of the module, so that a process finds it."""
+    if message.text == "die":
+        import os
+
+        os._exit(1)
+    if message.text == "stay":
+        threading.Event().wait()
+    return str(2 * int(message.text))
+
+
+# handlers
+
+
+async def test_an_asynchronous_handler(client: Client, other: Client, queue: str) -> None:
+    together = asyncio.Barrier(3)
+
+    async def handle(message: Message) -> str:
+        await together.wait()
+        return message.text.upper()
+
+    async with client.worker(queue, handle, concurrency=3):
+        replies = await asyncio.gather(*(other.post(queue, text, wait="finish") for text in "abc"))
+    assert replies == [b"A", b"B", b"C"]
+
+
+async def test_blocking_handlers_run_in_threads_and_keep_their_claims(
+    client: Client, other: Client, queue: str
+) -> None:
+    """Each blocks for longer than its claim lasts without a keepalive."""
+    await client.create(queue, heartbeat_timeout=0.5)
+    met = threading.Barrier(2)
+    attempts = []
+
+    def handle(message: Message) -> str:
+        attempts.append(message.attempt)
+        met.wait(PATIENCE)
+        threading.Event().wait(1.2)
+        return "done"
+
+    async with client.worker(queue, handle, concurrency=2):
+        replies = await asyncio.gather(*(other.post(queue, "m", wait="finish") for _ in range(2)))
+    assert replies == [b"done"] * 2 and attempts == [1, 1]
+
+
+async def test_handlers_in_processes(client: Client, other: Client, queue: str) -> None:
+    await client.create(queue, retry_limit=1)
+    events = Events()
+    async with client.worker(queue, double, concurrency=1, run_in="process", on_event=events):
+        assert await other.post(queue, "21", wait="finish") == b"42"
+        with pytest.raises(willow_client.Dropped):
+            await other.post(queue, "die", wait="finish")
+        with pytest.raises(willow_client.Dropped):
+            await other.post(queue, "not a number", wait="finish")
+        assert await other.post(queue, "4", wait="finish") == b"8"
+    assert [type(event.error) for event in events.all if event.kind == "failed"][1] is ValueError
+
+
+async def test_a_process_whose_time_is_over_is_ended(client: Client, other: Client, queue: str) -> None:
+    await client.create(queue, retry_limit=1)
+    events = Events()
+    async with client.worker(queue, double, concurrency=1, run_in="process", time_limit=3, on_event=events):
+        with pytest.raises(willow_client.Dropped):
+            await other.post(queue, "stay", wait="finish")
+        assert await other.post(queue, "4", wait="finish") == b"8"
+    assert events.kinds()["timed_out"] == 1
+
+
+async def test_tags_choose_the_queues(client: Client, other: Client, queue: str) -> None:
+    async def handle(message: Message) -> str:
+        return ",".join(message.tags)
+
+    async with client.worker(queue, handle, tags="eu"):
+        assert await other.post(queue, "m", tags=["eu"], wait="finish") == b"eu"
+
+
+# outcomes
+
+
+async def test_what_a_handler_raises_decides_about_the_next_attempt(
+    broker: Cluster, client: Client, other: Client, queue: str
+) -> None:
+    await client.create(queue, retry_delay=0)
+    events = Events()
+
+    async def handle(message: Message) -> str:
+        if message.attempt == 1:
+            raise Retry("not yet", delay=0)
+        if message.attempt == 2:
+            raise ZeroDivisionError("no luck")
+        return "done"
+
+    async with client.worker(queue, handle, on_event=events):
+        assert await other.post(queue, "m", wait="finish") == b"done"
+    assert [event.kind for event in events.all] == [
+        "started", "retried", "started", "failed", "started", "finished",
+    ]  # fmt: skip
+    assert isinstance(events.all[3].error, ZeroDivisionError) and events.all[5].seconds > 0
+
+
+async def test_a_message_that_is_given_up_is_not_tried_again(
+    broker: Cluster, client: Client, other: Client, queue: str
+) -> None:
+    events = Events()
+
+    async def handle(message: Message) -> None:
+        raise GiveUp("nobody knows this order")
+
+    async with client.worker(queue, handle, on_event=events):
+        with pytest.raises(willow_client.Dropped):
+            await other.post(queue, "m", wait="finish")
+    assert events.kinds() == {"started": 1, "given_up": 1}
+    dead = await other.fetch(f"{queue}.dead")
+    assert dead is not None
+    ((error,),) = broker.query("SELECT last_error FROM delivery_message WHERE queue_id = %s", dead.shard)
+    assert error == "nobody knows this order"
+
+
+async def test_a_job_that_takes_too_long_has_failed(client: Client, other: Client, queue: str) -> None:
+    await client.create(queue, retry_limit=1)
+    events = Events()
+
+    async def handle(message: Message) -> None:
+        await asyncio.Event().wait()
+
+    async with client.worker(queue, handle, time_limit=0.1, on_event=events):
+        with pytest.raises(willow_client.Dropped):
+            await other.post(queue, "m", wait="finish")
+    assert events.kinds() == {"started": 1, "timed_out": 1}
+
+
+async def test_a_lost_claim_cancels_the_handler(broker: Cluster, client: Client, other: Client, queue: str) -> None:
+    await client.create(queue, heartbeat_timeout=0.6)
+    events = Events()
+    cancelled = asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        broker.query("UPDATE delivery_message SET attempts = attempts + 1 WHERE queue_id = %s", message.shard)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    async with client.worker(queue, handle, on_event=events):
+        await other.post(queue, "m")
+        await events.wait_for("lost")
+    assert cancelled.is_set()
+
+
+async def test_a_reply_that_is_no_body_fails_the_job(client: Client, other: Client, queue: str) -> None:
+    await client.create(queue, retry_limit=1)
+
+    async def handle(message: Message) -> object:
+        return {"not": "a body"}
+
+    async with client.worker(queue, handle):
+        with pytest.raises(willow_client.Dropped):
+            await other.post(queue, "m", wait="finish")
+
+
+async def test_a_hook_that_fails_does_not_end_the_worker(client: Client, other: Client, queue: str) -> None:
+    def choke(event: JobEvent) -> None:
+        raise ZeroDivisionError
+
+    async def handle(message: Message) -> str:
+        return "done"
+
+    async with client.worker(queue, handle, on_event=choke):
+        assert await other.post(queue, "m", wait="finish") == b"done"
+
+
+async def test_a_worker_that_may_not_read_is_told_so(broker: Cluster, queue: str) -> None:
+    key = make_key(broker, {queue: {"post"}})
+    async with willow_client.connect(broker.node.url, token=key.secret) as client:
+        with pytest.raises(PermissionDenied):
+            await client.worker(queue, print).run()
+
+
+# the end
+
+
+async def test_the_end_finishes_what_is_at_work_and_gives_back_the_rest(
+    client: Client, other: Client, queue: str
+) -> None:
+    await other.post_many(queue, map(str, range(10)))
+    events = Events()
+    let_go = asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        await let_go.wait()
+
+    async with client.worker(queue, handle, concurrency=2, prefetch=6, on_event=events):
+        await events.wait_for("started", 2)
+        asyncio.get_running_loop().call_later(0, let_go.set)
+    assert events.kinds() == {"started": 2, "finished": 2}
+    assert [message.attempt for message in await other.fetch_many(queue, 10)] == [1] * 8
+
+
+async def test_what_is_not_done_in_time_is_given_back(client: Client, other: Client, queue: str) -> None:
+    await other.post(queue, "m")
+    events = Events()
+
+    async def handle(message: Message) -> None:
+        await asyncio.Event().wait()
+
+    async with client.worker(queue, handle, drain_timeout=0.1, on_event=events):
+        await events.wait_for("started")
+    assert events.kinds() == {"started": 1, "released": 1}
+    message = await other.fetch(queue)
+    assert message is not None and message.attempt == 1
+
+
+PROGRAM = """
+import sys, willow_client
+
+def handle(message):
+    print("at work", flush=True)
+    sys.stdin.readline()
+
+willow_client.run_worker(sys.argv[1], sys.argv[2], handle, concurrency=1, prefetch=5)
+"""
+
+
+@contextmanager
+def running_worker(cluster: Cluster, queue: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, cluster.node.url, queue],
+        env={"PYTHONPATH": str(PROJECT_FOLDER / "sdk")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        preexec_fn=ends_with_parent(signal.SIGKILL),
+    ) as process:
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_program_drains_when_it_is_told_to_stop(
+    broker: Cluster, client: Client, queue: str, number: signal.Signals
+) -> None:
+    await client.post_many(queue, map(str, range(6)))
+    with running_worker(broker, queue) as worker:
+        assert worker.stdin is not None and worker.stdout is not None
+        assert await asyncio.to_thread(worker.stdout.readline) == b"at work\n"
+        worker.send_signal(number)
+        await _are_given_back(broker, queue, but=1)
+        worker.stdin.write(b"go on\n")
+        worker.stdin.flush()
+        assert await asyncio.to_thread(worker.wait, PATIENCE) == 0
+    messages = await client.fetch_many(queue, 10)
+    assert [(message.text, message.attempt) for message in messages] == [(str(number), 1) for number in range(1, 6)]
+
+
+async def test_a_second_signal_does_not_wait(broker: Cluster, client: Client, queue: str) -> None:
+    await client.post(queue, "m")
+    with running_worker(broker, queue) as worker:
+        assert worker.stdout is not None
+        assert await asyncio.to_thread(worker.stdout.readline) == b"at work\n"
+        worker.send_signal(signal.SIGTERM)
+        await asyncio.sleep(LOOK_SECONDS)
+        worker.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(worker.wait, PATIENCE) == 0
+    message = await client.fetch(queue, block_timeout=PATIENCE)
+    assert message is not None and message.attempt == 1
+
+
+async def test_when_a_worker_dies_only_what_it_held_is_tried_again(broker: Cluster, client: Client, queue: str) -> None:
+    await client.create(queue, retry_delay=0)
+    await client.post_many(queue, map(str, range(20)))
+    with running_worker(broker, queue) as worker:
+        assert worker.stdout is not None
+        assert await asyncio.to_thread(worker.stdout.readline) == b"at work\n"
+    await _are_given_back(broker, queue, but=0)
+    attempts = Counter(message.attempt for message in await client.fetch_many(queue, 100))
+    assert attempts == {1: 14, 2: 6}
+
+
+async def _are_given_back(cluster: Cluster, queue: str, *, but: int) -> None:
+    held = (
+        "SELECT count(*) FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id"
+        " WHERE q.name = %s AND m.holder IS NOT NULL"
+    )
+    async with asyncio.timeout(PATIENCE):
+        while cluster.query(held, queue) != [(but,)]:
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,137 @@
+"""Connections that stall, are reset and are slow: no post is lost or doubled, no claim forgotten, and all goes on."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+import willow_client
+from willow_client import Client, Message, Request, serve
+
+from tests.support.client import LOOK_SECONDS
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.proxy import Proxy
+
+PING_SECONDS = 0.3
+DISTURBANCES = 15
+
+
+@asynccontextmanager
+async def disturbed(proxy: Proxy, seed: int) -> AsyncIterator[None]:
+    """Something happens to the connections again and again."""
+    disturbing = asyncio.ensure_future(_disturb(proxy, random.Random(seed)))
+    try:
+        yield
+    finally:
+        disturbing.cancel()
+        with suppress(asyncio.CancelledError):
+            await disturbing
+        proxy.delay = 0
+        proxy.flow()
+
+
+async def _disturb(proxy: Proxy, dice: random.Random) -> None:
+    for _ in range(DISTURBANCES):
+        await asyncio.sleep(dice.uniform(0.05, 0.4))
+        match dice.choice(["reset", "reset", "stall", "slow"]):
+            case "reset":
+                proxy.reset()
+            case "stall":
+                proxy.stall()
+                await asyncio.sleep(dice.uniform(0, 3 * PING_SECONDS))
+                proxy.reset()
+                proxy.flow()
+            case "slow":
+                proxy.delay = dice.uniform(0, 0.02)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_no_post_is_lost_or_doubled(proxy: Proxy, client: Client, queue: str, seed: int) -> None:
+    async with (
+        willow_client.connect(proxy.url, ping_interval=PING_SECONDS, timeout=PATIENCE) as poster,
+        disturbed(proxy, seed),
+    ):
+        for start in range(0, 300, 10):
+            await asyncio.gather(*(poster.post(queue, str(number)) for number in range(start, start + 10)))
+            await asyncio.sleep(0.01)
+        many = await poster.post_many(queue, map(str, range(300, 600)), window=20)
+    assert many.stored == 300 and proxy.connections > 3
+    stored = Counter(message.text for message in await client.pop_many(queue, 1000))
+    assert stored == Counter(str(number) for number in range(600))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_no_claim_is_forgotten(broker: Cluster, proxy: Proxy, client: Client, queue: str, seed: int) -> None:
+    """A worker finishes everything at its first attempt, and nothing twice."""
+    done: Counter[str] = Counter()
+    everything = asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        await asyncio.sleep(0.02)
+        done[message.text] += 1
+        if len(done) == 200:
+            everything.set()
+
+    await client.post_many(queue, map(str, range(200)))
+    async with (
+        asyncio.timeout(2 * PATIENCE),
+        willow_client.connect(proxy.url, ping_interval=PING_SECONDS, hold=PATIENCE) as busy,
+        busy.worker(queue, handle, concurrency=4),
+        disturbed(proxy, seed),
+    ):
+        await everything.wait()
+    assert proxy.connections > 2
+    assert done == Counter(str(number) for number in range(200))
+    shard = (await client.create(queue)).shard
+    outcomes = broker.query(
+        "SELECT outcome, attempt, count(*) FROM delivery_journal WHERE queue_id = %s GROUP BY 1, 2", shard
+    )
+    assert outcomes == [("finished", 1, 200)]
+
+
+async def test_subscriptions_and_services_go_on(proxy: Proxy, client: Client, queue: str, service: str) -> None:
+    async def answer(request: Request) -> bytes:
+        return request.body
+
+    async with (
+        asyncio.timeout(PATIENCE),
+        willow_client.connect(proxy.url, ping_interval=PING_SECONDS) as reader,
+        reader.subscribe(queue) as messages,
+        serve(proxy.url, service, answer, ping_interval=PING_SECONDS),
+    ):
+        for number in range(5):
+            proxy.reset()
+            await client.post(queue, str(number))
+            message = await anext(messages)
+            assert message.text == str(number)
+            await message.finish()
+            assert await client.request(service, str(number)) == str(number).encode()
+
+
+async def test_a_broker_that_stalls_is_given_up_and_found_again(proxy: Proxy, queue: str) -> None:
+    async with asyncio.timeout(PATIENCE), willow_client.connect(proxy.url, ping_interval=PING_SECONDS) as client:
+        proxy.stall()
+        posting = asyncio.ensure_future(client.post(queue, "m"))
+        while proxy.connections < 2:
+            await asyncio.sleep(0.01)
+        proxy.reset()
+        proxy.flow()
+        assert (await posting).index == 1
+
+
+async def test_a_finish_whose_answer_was_lost_is_no_error(
+    broker: Cluster, proxy: Proxy, client: Client, queue: str
+) -> None:
+    await client.post(queue, "m")
+    async with asyncio.timeout(PATIENCE), willow_client.connect(proxy.url) as worker:
+        message = await worker.fetch(queue)
+        assert message is not None
+        proxy.stall_answers()
+        finishing = asyncio.ensure_future(message.finish())
+        while broker.query("SELECT 1 FROM delivery_message WHERE queue_id = %s", message.shard):
+            await asyncio.sleep(LOOK_SECONDS)
+        proxy.reset()
+        proxy.flow()
+        await finishing

@@ -1,0 +1,55 @@
+"""Readers of streams go on where they were, however their program ended."""
+
+import willow_client
+from willow_client import Client
+
+from tests.support.cluster import Cluster
+
+
+async def read(broker: Cluster, name: str, queue: str, count: int, *, leaves: bool) -> list[str]:
+    """A program that registers, reads and acknowledges so many messages, and ends."""
+    seen: list[str] = []
+    async with willow_client.connect(broker.node.url) as reader:
+        await reader.register(name, persistent=True)
+        messages = reader.subscribe(queue, start="oldest")
+        if leaves:
+            async with messages:
+                while len(seen) < count:
+                    message = await anext(messages)
+                    seen.append(message.text)
+                    await message.finish()
+        else:
+            async for message in messages:
+                seen.append(message.text)
+                await message.finish()
+                if len(seen) == count:
+                    break
+    return seen
+
+
+async def test_a_reader_that_is_run_again_goes_on(broker: Cluster, client: Client, queue: str, name: str) -> None:
+    await client.create(queue, kind="stream")
+    for leaves in (False, True, False, True):
+        await client.post_many(queue, ["a", "b", "c"])
+        assert await read(broker, name, queue, 3, leaves=leaves) == ["a", "b", "c"]
+
+
+async def test_what_was_not_acknowledged_comes_again(broker: Cluster, client: Client, queue: str, name: str) -> None:
+    await client.create(queue, kind="stream")
+    await client.post_many(queue, ["a", "b", "c"])
+    async with willow_client.connect(broker.node.url) as reader:
+        await reader.register(name, persistent=True)
+        async with reader.subscribe(queue, start="oldest") as messages:
+            assert (await anext(messages)).text == "a"
+    assert await read(broker, name, queue, 3, leaves=True) == ["a", "b", "c"]
+
+
+async def test_a_position_can_be_forgotten(broker: Cluster, client: Client, queue: str, name: str) -> None:
+    await client.create(queue, kind="stream")
+    await client.post_many(queue, ["a", "b"])
+    async with willow_client.connect(broker.node.url) as reader:
+        await reader.register(name, persistent=True)
+        messages = reader.subscribe(queue, start="oldest")
+        await (await anext(messages)).finish()
+        await messages.close(forget=True)
+    assert await read(broker, name, queue, 2, leaves=True) == ["a", "b"]
