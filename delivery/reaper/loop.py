@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import time
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeVar
 
 import psycopg
 from django.conf import settings
@@ -17,6 +19,8 @@ from delivery.storage.statements import statement
 from delivery.wakeups.hints import OPERATOR, Hints
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 RECORD_SECONDS = 5.0  # how often a duty that found nothing to do is written down all the same
 ONE_ACTIVE_REAPER = 7_719_455_669  # the advisory lock's number: "willow" on a telephone's keys, and 69
@@ -97,7 +101,7 @@ class Reaper:
         handled, error = 0, ""
         try:
             while True:
-                done = await _run_once(duty, tools)
+                done = await _until_done(tools.connection, partial(duty.run_once, tools, None))
                 handled += done
                 if done < LIMIT or not duty.goes_on:
                     break
@@ -112,18 +116,19 @@ class Reaper:
 
     async def _record(self, tools: Tools, duty: Duty, seconds: float, handled: int, error: str) -> None:
         parameters = {"duty": duty.name, "seconds": seconds, "handled": handled, "error": error}
-        await tools.connection.execute(statement("record_duty"), parameters)
+        record = partial(tools.connection.execute, statement("record_duty"), parameters)
+        await _until_done(tools.connection, record)
 
 
-async def _run_once(duty: Duty, tools: Tools) -> int:
-    """A duty that met others' locks, or whose statements the server has lost, did nothing: it begins again."""
+async def _until_done(connection: AsyncConnection[Any], work: Callable[[], Awaitable[Result]]) -> Result:
+    """Work that met others' locks, or whose statements the server has lost, did nothing: it begins again."""
     for _ in range(MOST_TRIES - 1):
         try:
-            return await duty.run_once(tools, None)
+            return await work()
         except psycopg.Error as error:
-            if tools.connection.closed or not is_worth_another_try(error):
+            if connection.closed or not is_worth_another_try(error):
                 raise
-    return await duty.run_once(tools, None)
+    return await work()
 
 
 async def _became_active(connection: AsyncConnection[Any]) -> bool:

@@ -1,17 +1,14 @@
-"""The short way between bytes of a socket and messages: whole text frames in, whole messages out.
+"""The short way from bytes of a socket to messages: whole text frames.
 
-Nearly everything that travels is one of these. Whatever else comes, Autobahn takes the long way.
+Nearly everything that clients send is one of these. Whatever else comes, Autobahn takes the long way.
 """
-
-import struct
 
 from websockets.speedups import apply_mask
 
-FINAL_TEXT, FINAL_BINARY = 0x81, 0x82
+FINAL_TEXT = 0x81
 MASKED = 0x80
 LENGTH_BITS = 0x7F
 LENGTH_IN_2_BYTES, LENGTH_IN_8_BYTES = 126, 127
-LARGEST_IN_2_BYTES = 0xFFFF
 MASK_BYTES = 4
 SMALLEST_HEADER = 2 + MASK_BYTES
 
@@ -39,13 +36,3 @@ def whole_text(data: bytes, begin: int) -> tuple[str, int] | None:
         return apply_mask(data[text_begins:end], data[mask_begins:text_begins]).decode(), end
     except UnicodeDecodeError:
         return None
-
-
-def message_frame(payload: bytes, *, binary: bool) -> bytes:
-    """A message of the server as one frame."""
-    length, first = len(payload), FINAL_BINARY if binary else FINAL_TEXT
-    if length < LENGTH_IN_2_BYTES:
-        return bytes((first, length)) + payload
-    if length <= LARGEST_IN_2_BYTES:
-        return struct.pack("!BBH", first, LENGTH_IN_2_BYTES, length) + payload
-    return struct.pack("!BBQ", first, LENGTH_IN_8_BYTES, length) + payload

@@ -12,7 +12,7 @@ from django.conf import settings
 from twisted.python.failure import Failure
 
 from delivery.protocol.limits import FrameEnds
-from willow_site.server.websocket_frames import message_frame, whole_text
+from willow_site.server.websocket_frames import whole_text
 
 NORMAL_CLOSURE = 1000
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one
@@ -63,11 +63,6 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
                 self._cancelAutoPingTimeoutCall()
             self.application_queue.put_nowait({"type": "websocket.receive", "text": text})
         return data[begin:]
-
-    def serverSend(self, content: Any, binary: bool = False) -> None:
-        """Without Autobahn's compression and statistics, which are not used."""
-        if self.state == self.STATE_OPEN:
-            self.sendData(message_frame(content if binary else content.encode(), binary=binary))
 
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:
         """Collect what is sent in this turn of the loop, for one call of the socket.

@@ -25,7 +25,7 @@ OF_AUTOBAHN = """
     failedByMe frame_data inside_message message_data message_data_total_length message_is_binary onMessageEnd
     onMessageFrameData sendClose sendData state
 """
-OF_DAPHNES_PROTOCOL = "application_queue check_timeouts handle_reply last_ping muted serverSend"
+OF_DAPHNES_PROTOCOL = "application_queue check_timeouts handle_reply last_ping muted"
 OF_DAPHNES_SERVER = "create_application handle_reply run stop"
 OF_TWISTED = "_tempDataLen connected connectionLost dataBuffer doRead offset writeSomeData"
 OF_ASYNCIOS_QUEUE = "_get _put"

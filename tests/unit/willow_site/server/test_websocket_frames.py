@@ -4,26 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
-from websockets.streams import StreamReader
 
-from willow_site.server.websocket_frames import message_frame, whole_text
+from willow_site.server.websocket_frames import whole_text
 
 LENGTHS = [0, 1, 125, 126, 127, 65_535]  # where the header changes its shape
 
 
 def masked(payload: bytes, opcode: Opcode = Opcode.TEXT, *, final: bool = True) -> bytes:
     return Frame(opcode, payload, fin=final).serialize(mask=True)
-
-
-def parsed(data: bytes) -> Frame:
-    reader = StreamReader()
-    reader.feed_data(data)
-    reader.feed_eof()
-    parsing = Frame.parse(reader.read_exact, mask=False)
-    with pytest.raises(StopIteration) as end:
-        next(parsing)
-    frame: Frame = end.value.value
-    return frame
 
 
 @given(st.lists(st.text(), max_size=4))
@@ -77,14 +65,3 @@ def test_a_text_that_is_not_all_there_takes_the_long_way(length: int) -> None:
 )
 def test_everything_else_takes_the_long_way(data: bytes) -> None:
     assert whole_text(data, 0) is None
-
-
-@pytest.mark.parametrize("length", [*LENGTHS, 65_536])
-@pytest.mark.parametrize("binary", [False, True])
-def test_a_message_is_one_frame(length: int, binary: bool) -> None:
-    frame = parsed(message_frame(b"x" * length, binary=binary))
-    assert (frame.opcode, frame.fin, bytes(frame.data)) == (
-        Opcode.BINARY if binary else Opcode.TEXT,
-        True,
-        b"x" * length,
-    )
