@@ -97,10 +97,12 @@ async def test_messages_of_a_stream_stay(client: Client, queue: str) -> None:
     assert (await cancelled(client, queue, notice))["code"] == "NoObject"
 
 
-async def test_from_another_node(three_nodes: Cluster, connect: Connect, queue: str) -> None:
+async def test_from_another_node(
+    three_nodes: Cluster, connect: Connect, connect_when_available: Connect, queue: str
+) -> None:
     poster = await connect(three_nodes.nodes[0], hold=60)
     notice = await poster.post(queue, "m")
     await poster.close()
-    back = await connect(three_nodes.nodes[1], id=poster.id)
+    back = await connect_when_available(three_nodes.nodes[1], id=poster.id)
     assert (await cancelled(back, queue, notice))["notice"] == "write"
     await back.finds_nothing(queue)

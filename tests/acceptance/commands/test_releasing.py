@@ -234,13 +234,13 @@ async def test_a_release_wakes_who_waits_on_another_node(three_nodes: Cluster, c
 
 
 async def test_claims_of_an_earlier_connection_are_released_on_any_node(
-    three_nodes: Cluster, connect: Connect, queue: str
+    three_nodes: Cluster, connect: Connect, connect_when_available: Connect, queue: str
 ) -> None:
     here = await connect(three_nodes.nodes[0], hold=60)
     await here.post_all(queue, ["1", "2"])
     named, _ = await here.fetch_all(queue, 2)
     await here.close()
-    there = await connect(three_nodes.nodes[1], id=here.id)
+    there = await connect_when_available(three_nodes.nodes[1], id=here.id)
     assert there.id == here.id
     await released(there, named)
     assert (await there.fetch(queue))["body"] == "1"

@@ -81,13 +81,13 @@ async def test_a_frontend_on_another_node_hears_of_its_time(
 
 
 async def test_a_frontend_that_came_back_elsewhere_hears_of_its_time(
-    three_nodes: Cluster, connect: Connect, service: str
+    three_nodes: Cluster, connect: Connect, connect_when_available: Connect, service: str
 ) -> None:
     frontend = await connect(three_nodes.nodes[0], hold=60)
     label = await begin_request(frontend, service, "question", timeout=1)
     await frontend.post(service, "stored after it")
     await frontend.close()
-    back = await connect(three_nodes.nodes[1], id=frontend.id)
+    back = await connect_when_available(three_nodes.nodes[1], id=frontend.id)
     await back.expect(label, **TOO_LATE)
 
 
