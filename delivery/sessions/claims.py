@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import AsyncConnection
 
-from delivery.moves.endings import FailRequest
+from delivery.moves.endings import FailRequest, ReleaseRequest
 from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
 from delivery.sessions.ordering import OneAtATime
@@ -75,9 +75,9 @@ class Claims:
         *,
         counts: bool = False,
     ) -> None:
-        """Send claimed messages to the client. If it has gone meanwhile, give them back at once."""
+        """Send claimed messages to the client. If it has gone meanwhile, it never had them."""
         if self._session.closed:
-            self._give_back((row.queue_id, row.sequence, row.index) for row in messages)
+            self.release_unsent(messages)
             return
         for left, row in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
             claim_id = (row.queue_id, row.sequence)
@@ -154,27 +154,33 @@ class Claims:
 
     def give_back_all(self) -> None:
         """The client has gone: each attempt has failed."""
-        self._give_back((*claim_id, claim.index) for claim_id, claim in self._claims.items())
-
-    def give_back_unsent(self, held: Iterable[Any]) -> None:
-        """Of what this session holds, give back the messages that never reached the client."""
-        known = {claim_id: claim.index for claim_id, claim in self._claims.items()}
-        self._give_back(
-            (row.queue_id, row.sequence, row.index)
-            for row in held
-            if known.get((row.queue_id, row.sequence)) != row.index
-        )
-
-    def _give_back(self, claims: Iterable[tuple[int, int, int]]) -> None:
-        for queue_id, sequence, index in claims:
+        for (queue_id, sequence), claim in self._claims.items():
             self._session.node.engine.end(
                 FailRequest(
                     queue_id=queue_id,
                     sequence=sequence,
-                    index=index,
+                    index=claim.index,
                     holder=self._session.session_id,
                     client=self._session.client_name,
                     reason=Reason.DISCONNECTED.value,
+                    answer=self._given_back,
+                )
+            )
+
+    def give_back_unsent(self, held: Iterable[Any]) -> None:
+        """Of what this session holds, give back the messages that never reached the client."""
+        known = {claim_id: claim.index for claim_id, claim in self._claims.items()}
+        self.release_unsent(row for row in held if known.get((row.queue_id, row.sequence)) != row.index)
+
+    def release_unsent(self, messages: Iterable[Any]) -> None:
+        """Nobody has seen these messages, so the attempts do not count."""
+        for row in messages:
+            self._session.node.engine.end(
+                ReleaseRequest(
+                    queue_id=row.queue_id,
+                    sequence=row.sequence,
+                    index=row.index,
+                    holder=self._session.session_id,
                     answer=self._given_back,
                 )
             )

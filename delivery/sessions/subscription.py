@@ -158,6 +158,10 @@ class Subscription:
                     del arrived[demand]
 
     def _hand_out(self, demand: Demand, messages: Sequence[Any]) -> None:
+        if self.ended:  # while they were claimed: a client that has unsubscribed gets nothing more
+            self._session.claims.release_unsent(messages)
+            return
+
         def place_is_free() -> None:
             demand.places += 1
             if not demand.ended:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from delivery.moves.endings import FailRequest
+from delivery.moves.endings import Ending, FailRequest, ReleaseRequest
 from delivery.protocol.errors import Code, WillowError
 from delivery.sessions.claims import Claims
 
@@ -21,7 +21,7 @@ class Holder:
     def __init__(self) -> None:
         self.closed = False
         self.sent: list[Any] = []
-        self.given_back: list[FailRequest] = []
+        self.given_back: list[Ending] = []
         self.ended_later: list[int] = []
         self.jobs: list[Any] = []
         self.node = SimpleNamespace(
@@ -67,6 +67,7 @@ def test_what_comes_after_the_socket_closed_is_given_back(claims: Claims, holder
     claims.hand_over(7, [row(1, 10)])
     assert holder.sent == []
     assert [(request.sequence, request.index, request.holder) for request in holder.given_back] == [(1, 10, 5)]
+    assert isinstance(holder.given_back[0], ReleaseRequest)  # nobody has seen it
 
 
 def test_a_claim_that_ends_frees_its_place_once(claims: Claims) -> None:
@@ -107,12 +108,14 @@ def test_only_what_never_reached_the_client_is_given_back_as_unsent(claims: Clai
     claims.hand_over(7, [row(1, 10)])
     claims.give_back_unsent([row(1, 10), row(2, 11)])
     assert [request.index for request in holder.given_back] == [11]
+    assert isinstance(holder.given_back[0], ReleaseRequest)
 
 
 def test_a_session_is_ended_later_if_the_database_could_not_be_told(claims: Claims, holder: Holder) -> None:
     claims.hand_over(7, [row(1, 10)])
     claims.give_back_all()
     [request] = holder.given_back
+    assert isinstance(request, FailRequest)
     request.answer(WillowError(Code.NO_OBJECT, "1/1", "The message 1/1 is not claimed."))
     assert holder.ended_later == []
     request.answer(WillowError(Code.UNAVAILABLE, "storage", "The storage cannot be reached."))
