@@ -33,7 +33,7 @@ from delivery.moves.endings import (
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
-from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
+from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone, store_with
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.lanes import Lane
@@ -193,9 +193,7 @@ class Engine:
     async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         if all(request.is_plain for request in requests):
             return await self._store_plain(connection, requests)
-        async with connection.transaction():
-            admission = Admission(connection, requests, self._node_id, self._node_name)
-            await admission.admit()
+        admission = await self._admit(connection, requests)
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
         self.moves.dropped += len(admission.dropped)
@@ -209,11 +207,21 @@ class Engine:
             later=[partial(_tell_posters, stored, admission.refused)],
         )
 
+    async def _admit(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Admission:
+        async def admit(free_ids: FreeIds | None) -> Admission:
+            async with connection.transaction():
+                admission = Admission(connection, requests, self._node_id, self._node_name, free_ids)
+                await admission.admit()
+            return admission
+
+        return await store_with(self._free_ids, [copy for request in requests for copy in request.copies], admit)
+
     async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
         places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
         try:
-            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
+            insert = partial(insert_copies, connection, copies, self._node_id, places)
+            inserted = await store_with(self._free_ids, copies, insert)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
                 self.backlog.something_came(copy.queue.id)

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from psycopg import AsyncConnection
 
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.posting import Copy, PostRequest, insert_copies, message_columns, queue_is_gone
 from delivery.moves.removal import DroppedForRoom, drop_oldest
 from delivery.protocol.errors import Code, WillowError
@@ -22,7 +23,12 @@ class Admission:
     """One batch on its way into the queues."""
 
     def __init__(
-        self, connection: AsyncConnection[Any], requests: list[PostRequest], node_id: int | None, node_name: str
+        self,
+        connection: AsyncConnection[Any],
+        requests: list[PostRequest],
+        node_id: int | None,
+        node_name: str,
+        free_ids: FreeIds | None = None,
     ) -> None:
         self.refused: dict[PostRequest, WillowError] = {}
         self.dropped: list[DroppedForRoom] = []
@@ -30,6 +36,7 @@ class Admission:
         self._requests = requests
         self._node_id = node_id
         self._node_name = node_name
+        self._free_ids = free_ids
         self._queues = {copy.queue.id: copy.queue for request in requests for copy in request.copies}
         self._arriving = [copy for request in requests for copy in request.copies]  # in the order of their places
         self._followers: dict[Copy, Copy] = {}  # copies that share the message of another copy of this batch
@@ -47,7 +54,7 @@ class Admission:
         if replacing := [copy for copy in arriving if copy in self._replacing]:
             await self._replace(replacing)
         if fresh := [copy for copy in arriving if copy not in self._replacing]:
-            await insert_copies(self._connection, fresh, self._node_id)
+            await insert_copies(self._connection, fresh, self._node_id, free_ids=self._free_ids)
         await self._remember_dedupe(arriving)
         self._answer_followers()
         await self._drop_oldest()

@@ -1,10 +1,10 @@
 """Storing posts. A batch of plain ones is a single statement; what needs a look at its queue goes by admission.py."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from psycopg import AsyncConnection
 from psycopg.errors import UniqueViolation
@@ -18,6 +18,8 @@ from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE
 from queues.definitions import QueueRecord
+
+Result = TypeVar("Result")
 
 STAGES_OF_PERSISTENCE = READY | WRITE | SYNC
 
@@ -149,15 +151,19 @@ async def insert_copies(
 ) -> Inserted:
     """Store copies at the end of their queues and give them their numbers."""
     sequences = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [None] * len(copies)
+    return _numbered(copies, await _insert(connection, copies, sequences, node_id, takers))
+
+
+async def store_with(
+    free_ids: FreeIds, copies: Sequence[Copy], store: Callable[[FreeIds | None], Awaitable[Result]]
+) -> Result:
+    """Store copies under IDs that are free; under new ones if one of them turns out to be in use."""
     try:
-        rows = await _insert(connection, copies, sequences, node_id, takers)
+        return await store(free_ids)
     except UniqueViolation:
-        if free_ids is None:
-            raise
         for copy in copies:
             free_ids.forget(copy.queue.id)
-        rows = await _insert(connection, copies, [None] * len(copies), node_id, takers)
-    return _numbered(copies, rows)
+        return await store(None)
 
 
 async def _insert(

@@ -21,9 +21,7 @@ CLAIM_FOR = (
     " lease_until = now() + interval '1 hour', holder = (SELECT id FROM clients_session WHERE token = %s)"
     " WHERE queue_id = %s"
 )
-HOLD_UP_POSTS = (
-    "SELECT 1 FROM queues_counter c JOIN queues_queue q ON q.id = c.queue_id WHERE q.name = %s FOR UPDATE OF c"
-)
+
 STORE_CLAIMED_FOR = """
     WITH advanced AS (
         UPDATE queues_counter c SET newest_index = newest_index + 1, next_sequence = next_sequence + 1
@@ -66,7 +64,7 @@ async def test_it_goes_back_while_its_client_stays(cluster: Cluster, connect: Co
     client, other = await connect(cluster.node), await connect(cluster.node)
     await lose_the_answer_to_its_fetch(cluster, client, queue)
     answer = await other.ask_until_available("fetch", queue, block_timeout=20)
-    assert (answer["body"], answer["attempt"]) == ("m", 1)  # nobody has seen it, so that attempt does not count
+    assert (answer["body"], answer["attempt"]) == ("m", 1)  # nobody had seen it
 
 
 async def test_what_the_client_knows_stays_with_it(cluster: Cluster, connect: Connect, queue: str) -> None:
@@ -87,7 +85,10 @@ async def test_who_waited_for_a_post_that_broke_off_goes_on_waiting(
     await poster.finish(await poster.fetch(queue))
     label = await reader.begin_waiting("fetch", queue, block_timeout=30)
     with psycopg.connect(cluster.database_url) as blocking:
-        blocking.execute(HOLD_UP_POSTS, [queue])
+        blocking.execute(
+            "SELECT 1 FROM queues_counter WHERE queue_id = (SELECT id FROM queues_queue WHERE name = %s) FOR UPDATE",
+            [queue],
+        )
         post = await poster.begin("post", queue, message="broken off")
         await wait_until_blocked(cluster, POSTERS)
         cluster.query(CUT, POSTERS)

@@ -8,12 +8,17 @@ WITH chosen AS (
 ), locked AS MATERIALIZED (
     SELECT c.place, m.queue_id, m.sequence, q.name AS queue_name, q.tags AS queue_tags, q.keep_bodies
     FROM chosen c
-    JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index]) AND m.index > 0
     JOIN queues_queue q ON q.id = c.queue_id
-    WHERE m.state + 0 IN (:READY, :DELAYED)
-      AND (m.poster = c.session
-           OR EXISTS (SELECT FROM clients_session s WHERE s.id = m.poster AND s.key_id = c.key))
-    FOR UPDATE OF m SKIP LOCKED
+    CROSS JOIN LATERAL (
+        SELECT queue_id, sequence FROM delivery_message
+        WHERE queue_id = c.queue_id AND index > 0 AND index >= c.index AND index <= c.index
+          AND state + 0 IN (:READY, :DELAYED)
+          AND (poster = c.session
+               OR EXISTS (SELECT FROM clients_session s WHERE s.id = poster AND s.key_id = c.key))
+        ORDER BY index
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) m
 ), ended AS (
     DELETE FROM delivery_message m
     USING locked l

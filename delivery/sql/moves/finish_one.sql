@@ -6,7 +6,7 @@ WITH ended AS (
     WHERE q.id = %(queue_id)s AND m.queue_id = %(queue_id)s AND m.sequence = %(sequence)s
       AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM %(holder)s
       AND (%(index)s::bigint IS NULL OR m.index = %(index)s::bigint)
-      AND (%(attempt)s::int IS NULL OR m.attempts = %(attempt)s::int)
+      AND (%(attempt)s::bigint IS NULL OR m.attempts = %(attempt)s::bigint)
     RETURNING %(client)s::text AS client, q.name AS queue_name, q.tags AS queue_tags,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at,
               m.poster, m.poster_node, m.label, m.notify, m.holder,

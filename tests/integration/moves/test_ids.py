@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 from psycopg.rows import dict_row
 
 from delivery.moves.free_ids import FreeIds
-from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
+from delivery.moves.posting import NOBODY, Copy, NobodyPosts, PostRequest, insert_copies, store_with
 from delivery.protocol.commands import Post
 from delivery.storage.connection import connect
 from delivery.storage.statement_connection import StatementConnection
@@ -47,7 +48,7 @@ async def post(
 ) -> list[Copy]:
     command = Post(queues=(queue.name,), message=b"m")
     copies = [PostRequest(NobodyPosts(), command, [queue]).copies[0] for _ in range(messages)]
-    await insert_copies(connection, copies, NODE, free_ids=free_ids)
+    await store_with(free_ids or FreeIds(), copies, partial(insert_copies, connection, copies, NODE, NOBODY))
     return copies
 
 
