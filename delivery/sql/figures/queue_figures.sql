@@ -1,8 +1,9 @@
 -- queue_figures: every queue with what it holds in which state, how long the oldest claimable message has waited, and
 -- how many sessions read it.
--- Runs on: queues_counter, delivery_endedcount, message_lease, message_delayed, each as a whole; message_ready up to four times for
--- each queue that holds something.
--- Shape: live messages are known, not counted (see live_counts.sql). Claims go by priority, so the oldest message that
+-- Runs on: queues_counter, delivery_endedcount, message_lease, message_delayed, each as a whole; message_ready up to
+-- four times for each queue that holds something.
+-- Shape: claims are read in the order of their index, or the planner might walk over all messages for their groups.
+-- Live messages are known, not counted (see live_counts.sql). Claims go by priority, so the oldest message that
 -- may be claimed is either the next one, or the first of the lowest priority, which waits behind all others.
 WITH live AS MATERIALIZED (
     SELECT n.queue_id, n.newest_index, n.newest_index - coalesce(e.ended, 0) AS messages
@@ -11,7 +12,9 @@ WITH live AS MATERIALIZED (
         SELECT queue_id, sum(messages)::bigint AS ended FROM delivery_endedcount GROUP BY queue_id
     ) e ON e.queue_id = n.queue_id
 ), claimed AS MATERIALIZED (
-    SELECT queue_id, count(*) AS claimed FROM delivery_message WHERE lease_until IS NOT NULL GROUP BY queue_id
+    SELECT queue_id, count(*) AS claimed
+    FROM (SELECT queue_id FROM delivery_message WHERE lease_until IS NOT NULL ORDER BY queue_id, lease_until OFFSET 0) m
+    GROUP BY queue_id
 ), delayed AS MATERIALIZED (
     SELECT queue_id, count(*) AS delayed FROM delivery_message WHERE state = :DELAYED GROUP BY queue_id
 ), readers AS MATERIALIZED (

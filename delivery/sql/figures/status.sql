@@ -2,10 +2,12 @@
 -- Runs on: queue_name_and_tags; queues_counter's and delivery_endedcount's primary keys, message_lease, message_delayed and
 -- message_index_once_per_queue, once for each queue.
 -- Shape: live messages are not counted but known (see live_counts.sql); only what is claimed or delayed is counted,
--- on an index that holds nothing else.
+-- on an index that holds nothing else and in its order, or the planner might take another one.
 SELECT q.*, n.newest_index,
        n.newest_index - coalesce((SELECT sum(messages)::bigint FROM delivery_endedcount WHERE queue_id = q.id), 0) AS live,
-       (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND lease_until IS NOT NULL) AS in_flight,
+       (SELECT count(*) FROM (
+           SELECT FROM delivery_message WHERE queue_id = q.id AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
+       ) m) AS in_flight,
        (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND state = :DELAYED) AS delayed,
        oldest.index AS oldest_index, oldest.age AS oldest_age,
        coalesce((

@@ -1,11 +1,14 @@
 -- metrics_queues: how the queues are doing, those with most messages one by one and all others in a last row.
 -- Runs on: message_lease and message_delayed as a whole, which hold nothing else; message_index_once_per_queue once for
 -- each queue that holds messages.
--- Shape: live messages are not counted but known (see live_counts.sql). At a scrape's pace, with a timeout.
+-- Shape: claims are read in the order of their index, or the planner might walk over all messages for their groups.
+-- Live messages are not counted but known (see live_counts.sql). At a scrape's pace, with a timeout.
 WITH ended AS (
     SELECT queue_id, sum(messages)::bigint AS messages FROM delivery_endedcount GROUP BY queue_id
 ), claimed AS (
-    SELECT queue_id, count(*) AS messages FROM delivery_message WHERE lease_until IS NOT NULL GROUP BY queue_id
+    SELECT queue_id, count(*) AS messages
+    FROM (SELECT queue_id FROM delivery_message WHERE lease_until IS NOT NULL ORDER BY queue_id, lease_until OFFSET 0) m
+    GROUP BY queue_id
 ), delayed AS (
     SELECT queue_id, count(*) AS messages FROM delivery_message WHERE state = :DELAYED GROUP BY queue_id
 ), readers AS (
