@@ -38,8 +38,11 @@ class BrokerServer(PlainServer):
     def _begin(self) -> None:
         self.ws_factory.protocol = BrokerWebSocketProtocol
         self.ws_factory.broken_sockets = BrokenSockets(self._loop)
-        # A bad frame never ends a connection.
+        # A bad frame never ends a connection. Origins are judged by willow_site/origins.py, `null` among them.
         self.ws_factory.setProtocolOptions(
-            utf8validateIncoming=False, maxMessagePayloadSize=NO_LIMIT, maxFramePayloadSize=NO_LIMIT
+            utf8validateIncoming=False,
+            maxMessagePayloadSize=NO_LIMIT,
+            maxFramePayloadSize=NO_LIMIT,
+            allowNullOrigin=True,
         )
         super()._begin()

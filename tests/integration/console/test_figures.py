@@ -20,7 +20,7 @@ from delivery.figures.dead_letters import died_lately
 from delivery.figures.queues import QueueFigures, all_queue_figures
 from delivery.figures.recent_rates import SLOT_SECONDS, Lately
 from delivery.figures.times import history, latest, recent_times
-from delivery.models import Message, QueueFact
+from delivery.models import Journal, Message, QueueFact
 from delivery.moves.states import State
 from queues.models import Queue, QueueCounter
 from queues.services import queue_create, queue_update
@@ -112,6 +112,7 @@ def journal(queue: Queue, outcome: str, **times: Any) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_ends_are_counted_once_and_where_they_happened() -> None:
+    Journal.objects.all().delete()  # other tests commit into it
     queue = queue_create(name="orders")
     lately = Lately()
     for outcome in ("finished", "finished", "retried", "dead", "popped"):
