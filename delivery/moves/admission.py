@@ -153,7 +153,7 @@ class Admission:
 
     async def _replace(self, copies: list[Copy]) -> None:
         columns = message_columns(copies, self._node_id)
-        columns["sequence"] = BigintColumn([copy.sequence for copy in copies])
+        columns["index"] = BigintColumn([copy.index for copy in copies])
         await self._connection.execute(statement("replace"), columns)
 
     async def _remember_dedupe(self, stored: list[Copy]) -> None:
