@@ -18,6 +18,7 @@ from delivery.engine.claims import ClaimRunner
 from delivery.engine.demands import Demand
 from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
+from delivery.engine.transactional_posts import MoveRequest, TransactionalPosts
 from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
 from delivery.moves.cancelling import CancelRequest, answer_cancels, cancel
@@ -105,7 +106,13 @@ class Engine:
             moves=self.moves,
         )
         size = settings.WILLOW.batch_size
-        self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size, opened=self._free_ids.forget_all)
+        from_transactions = TransactionalPosts(node_id=node_id, node_name=node_name, stored=self._after_admission)
+        self.posts = Lane(
+            "posts",
+            {PostRequest: self._run_posts, MoveRequest: from_transactions.run},
+            batch_size=size,
+            opened=self._free_ids.forget_all,
+        )
         self.claims = Lane(
             "claims",
             {
@@ -194,16 +201,18 @@ class Engine:
     async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         if all(request.is_plain for request in requests):
             return await self._store_plain(connection, requests)
-        moment = self._free_ids.moment
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name, self._free_ids)
             await admission.admit()
+        return self._after_admission(admission, requests)
+
+    def _after_admission(self, admission: Admission, requests: list[PostRequest]) -> AfterCommit:
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
         self.moves.dropped += len(admission.dropped)
         self.moves.posted += len(copies)
         return AfterCommit(
-            partial(self._free_ids.give, admission.dropped, moment),
+            partial(self._free_ids.give, admission.dropped, admission.began),
             partial(for_each, lambda row: self._notices.tell(row, "drop"), admission.dropped),
             # Some of the copies replaced another message, or were there already.
             partial(for_each, lambda copy: self.backlog.something_came(copy.queue.id), copies),

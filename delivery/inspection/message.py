@@ -61,6 +61,8 @@ def message_record(queue_id: int, index: int, *, with_body: bool) -> MessageReco
 def live_message(message_id: MessageId) -> Message | None:
     """One that lives now, with or without its index."""
     [one] = operate(lambda connection: with_indexes(connection, [message_id]))
+    if one.index is None:
+        return None
     return Message.objects.filter(queue_id=one.queue_id, index=one.index, sequence=one.sequence).first()
 
 

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import AsyncConnection
 
 from delivery.moves.dead_letters import Buried, bury
-from delivery.moves.free_ids import FreeIds
+from delivery.moves.free_ids import LONG_AGO, FreeIds
 from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
 from delivery.moves.notices import Notices, why_unanswered
@@ -25,7 +25,6 @@ from delivery.storage.vocabulary import Outcome, Reason
 logger = logging.getLogger(__name__)
 
 CLAIMS_LOOKED_AT = 10_000  # of a queue, for a message that was named without its index
-LONG_AGO = -1
 
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
 

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 MOST_OF_A_QUEUE = 4_096  # IDs; a queue that had a backlog needs no more of them than it has messages under way
 MOST_IN_ALL = 131_072  # IDs, about 15 MB
+LONG_AGO = -1  # a moment whose IDs are all forgotten
 
 
 class EndedMessage(Protocol):

@@ -28,4 +28,4 @@ WITH chosen AS (
               :DROPPED AS outcome, :BY_POSTER AS reason, m.last_client AS client, m.last_error AS error,
               octet_length(m.body) AS size, CASE WHEN l.keep_bodies THEN m.body END AS kept_body
 ), :JOURNALLED, :COUNTED
-SELECT place, queue_id, sequence FROM ended
+SELECT place, queue_id, sequence, index FROM ended
