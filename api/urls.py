@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404
 from django.urls import URLPattern, path, re_path
+from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.request import Request
 
@@ -46,6 +47,7 @@ class NothingHereApi(ApiView):
 
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="api-docs")),
     address("queues", queues.QueuesApi),
     address("queues/explain-tags", queues.ExplainTagsApi),
     address("queues/{shard}", queues.QueueApi),

@@ -68,12 +68,11 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _shown(item: Item, here: str, request: HttpRequest) -> dict[str, Any]:
-    at_index = here == "admin:index" and item.name == "console:overview"
     return {
         "title": item.title,
         "icon": item.icon,
         "link": reverse(item.name),
-        "active": here == item.name or here in item.inner or at_index,
+        "active": here == item.name or here in item.inner,
         "permission": lambda _: allowed(request.user, item.may),
     }
 
