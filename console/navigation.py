@@ -21,11 +21,14 @@ class Item:
 QUEUE_PAGES = ("console:queue", "console:queue_new", "console:queue_settings", "console:queue_purge",
                "console:queue_delete")  # fmt: skip
 
+MESSAGE_PAGES = ("console:message", "console:message_new", "console:message_edit", "console:messages_act")
+
 ITEMS: dict[str, tuple[Item, ...]] = {
     "": (Item("Overview", "monitoring", "console:overview"),),
     "Messages": (
         Item("Queues", "stacks", "console:queues", QUEUE_PAGES),
-        Item("Messages", "mail", "console:messages", ("console:message", "console:messages_act")),
+        Item("Messages", "mail", "console:messages", MESSAGE_PAGES),
+        Item("Work in progress", "pending_actions", "console:work"),
         Item(
             "Dead letters",
             "skull",

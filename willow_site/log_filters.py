@@ -6,7 +6,7 @@ from delivery.wakeups.outage import redis_outage
 
 
 class RedisOutages(logging.Filter):
-    """channels_redis reports a Redis that is gone with a traceback every second: our own line stands for all of them."""
+    """channels_redis reports a Redis that is gone with a traceback every second: our one line is enough."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:

@@ -105,7 +105,9 @@ def host_names() -> Kind[tuple[str, ...]]:
 def origins() -> Kind[tuple[str, ...]]:
     def parse(raw: str) -> tuple[str, ...]:
         names = _comma_list(raw)
-        if not all(re.fullmatch(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?", name) for name in names):
+        if not all(
+            re.fullmatch(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?", name) for name in names
+        ):
             raise ValueError
         return tuple(name.lower() for name in names)
 

@@ -25,6 +25,14 @@ MOST_SUBSCRIBERS = 100
 DIAGNOSIS_SECONDS = 5.0  # for each statement
 
 
+TITLES = {
+    "behind": "others first",
+    "no_reader": "nobody reads",
+    "in_flight_bound": "readers are full",
+    "subscriber_away": "subscriber away",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """`code` is for programs, `sentence` for people; `blocks` says whether it alone keeps messages from moving."""
@@ -33,6 +41,11 @@ class Cause:
     sentence: str
     blocks: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The code in a person's words."""
+        return TITLES.get(self.code, self.code)
 
 
 def why_queue(queue: Queue) -> list[Cause]:

@@ -41,7 +41,8 @@ class Home:
                 self.folder.chmod(0o711 if os.geteuid() == 0 else 0o700)  # whatever the umask
             self.processes.mkdir(exist_ok=True)
         except OSError as error:
-            raise LauncherError(f"The home {self.folder} cannot be created: {error.strerror}; choose another with --home.") from None
+            reason = f"The home {self.folder} cannot be created: {error.strerror}"
+            raise LauncherError(f"{reason}; choose another with --home.") from None
 
     def secret_key(self) -> str:
         return kept_secret(self.folder / "secret-key")

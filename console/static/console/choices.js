@@ -28,6 +28,8 @@
   document.addEventListener("focusin", (event) => {
     if (event.target.matches("[data-select-on-focus]")) event.target.select();
   });
+  // A live list has new rows, and a bar that forgot how many are ticked.
+  document.addEventListener("willow:fresh", () => document.querySelectorAll("[data-choices]").forEach(count));
   // Also when the browser comes back to the page, with what was ticked before.
   window.addEventListener("pageshow", () => document.querySelectorAll("[data-choices]").forEach(count));
 })();

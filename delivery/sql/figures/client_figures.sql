@@ -1,6 +1,6 @@
 -- client_figures: what a list of clients shows beside each: where it is, what it holds, how far it is behind.
 -- Runs on: the primary keys of clients, nodes and queues; one_live_session_per_client; message_holder;
--- clients_subscription's and clients_key's indexes on client_id; clients_position's primary key.
+-- clients_subscription's, clients_key's and clients_session's indexes on client_id; clients_position's primary key.
 SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
        (SELECT count(*) FROM clients_subscription b WHERE b.client_id = c.id) AS subscriptions,
        (SELECT count(*) FROM clients_key k WHERE k.client_id = c.id AND k.revoked_at IS NULL
@@ -9,7 +9,25 @@ SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
        (SELECT sum(greatest(k.newest_index - p.floor_index - cardinality(p.acked_above), 0))::bigint
         FROM clients_position p JOIN queues_queue q ON q.id = p.queue_id AND q.kind = 'stream'
                                JOIN queues_counter k ON k.queue_id = q.id
-        WHERE p.client_id = c.id) AS behind
+        WHERE p.client_id = c.id) AS behind,
+       ARRAY(
+           SELECT b.name FROM clients_subscription b WHERE b.client_id = c.id
+           UNION
+           SELECT q.name FROM clients_position p JOIN queues_queue q ON q.id = p.queue_id WHERE p.client_id = c.id
+           UNION
+           SELECT q.name FROM (
+               SELECT queue_id FROM delivery_message m WHERE m.holder = s.id AND m.state = :CLAIMED OFFSET 0
+           ) h JOIN queues_queue q ON q.id = h.queue_id
+           ORDER BY 1 LIMIT %(most)s
+       ) AS reads,
+       CASE
+           WHEN n.name IS NOT NULL THEN now()
+           ELSE coalesce(
+               (SELECT max(coalesce(e.ended_at, e.orphaned_at, e.connected_at))
+                FROM clients_session e WHERE e.client_id = c.id),
+               nullif(c.last_seen_at, c.defined_at)
+           )
+       END AS seen_at
 FROM unnest(%(client_id)s::bigint[]) AS wanted (id)
 JOIN clients_client c ON c.id = wanted.id
 LEFT JOIN clients_session s ON s.client_id = c.id AND s.ended_at IS NULL

@@ -82,7 +82,7 @@ def test_staff_log_in_and_others_do_not(orders: Queue) -> None:
         browser = Browser()
         answer = browser.post("/admin/login/?next=/admin/", {"username": name, "password": "correct horse"})
         assert answer.status_code == status
-        assert browser.get("/admin/").status_code == (200 if name == "operator" else 302)
+        assert browser.get("/console/").status_code == (200 if name == "operator" else 302)
 
 
 def test_every_model_has_pages(browser: Browser, billing: Client) -> None:

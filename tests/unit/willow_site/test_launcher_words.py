@@ -26,7 +26,7 @@ def test_progress_counts_what_pip_unpacks(tmp_path: Path) -> None:
 
 
 def test_a_failed_installation_shows_how_it_ended() -> None:
-    with pytest.raises(LauncherError, match="(?s)It failed:.*No such option"):
+    with pytest.raises(LauncherError, match=r"(?s)It failed:.*No such option"):
         run_telling(["sh", "-c", "echo No such option; exit 2"], "It failed")
 
 
