@@ -167,10 +167,9 @@ def test_a_message_is_posted_by_hand_changed_and_seen_in_progress(
     confirm(page, "Save")
     told(page, "Changed message 1.")
     message = programs.run(poster.fetch(queue))
-    assert message["message"] == '{"order": 2}'
+    assert message["body"] == '{"order": 2}'
     page.goto("/console/work/")
     expect(page.get_by_role("row").filter(has_text=queue)).to_contain_text("none")
-    programs.run(poster.keepalive(message))
     looks.good("work")
     programs.run(poster.finish(message))
     expect(page.get_by_role("row").filter(has_text=queue)).to_have_count(0)
