@@ -21,6 +21,7 @@ class Item:
 QUEUE_PAGES = ("console:queue", "console:queue_new", "console:queue_settings", "console:queue_purge",
                "console:queue_delete")  # fmt: skip
 
+CONFIG_PAGES = ("console:service_config", "console:service_config_new")
 MESSAGE_PAGES = ("console:message", "console:message_new", "console:message_edit", "console:messages_act")
 
 ITEMS: dict[str, tuple[Item, ...]] = {
@@ -41,6 +42,7 @@ ITEMS: dict[str, tuple[Item, ...]] = {
         Item("Clients", "devices", "console:clients", ("console:client", "console:client_new", "console:key_new")),
         Item("Sessions", "lan", "console:sessions"),
         Item("Services", "handshake", "console:services", ("console:service",)),
+        Item("Service configurations", "tune", "console:service_configs", CONFIG_PAGES),
     ),
     "Broker": (
         Item("Nodes", "hub", "console:nodes"),
@@ -53,7 +55,6 @@ ITEMS: dict[str, tuple[Item, ...]] = {
 
 RECORDS = (
     ("Keys", "key", "clients_key", "clients.view_key"),
-    ("Service configurations", "tune", "delivery_serviceconfig", "delivery.view_serviceconfig"),
     ("Tags", "label", "queues_tag", "queues.view_tag"),
     ("People", "person", "auth_user", "auth.view_user"),
     ("Groups", "group", "auth_group", "auth.view_group"),
