@@ -1,5 +1,6 @@
 """/api/messages/fetch and what follows it: reliable work over HTTP, for scripts and synchronous programs."""
 
+from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -16,7 +17,7 @@ from clients.rest import principal_of
 from delivery.engine.demands import NO_SESSION
 from delivery.gateway import http_claims
 from delivery.inspection.tag_explainer import MATCHES
-from delivery.moves.endings import FailRequest, FinishRequest, KeepaliveRequest, ReleaseRequest
+from delivery.moves.endings import Answer, Ending, FailRequest, FinishRequest, KeepaliveRequest, ReleaseRequest
 from delivery.moves.states import Reason
 from delivery.operating.permissions import May
 from delivery.protocol.commands import Fetch
@@ -112,6 +113,12 @@ class SettlingApi(ApiView):
     def client(self) -> str | None:
         return principal_of(self.request).client_name
 
+    def settle(self, action: str, receipt: str, ending: Callable[[Answer], Ending]) -> Response:
+        with audited_for_staff(self.request, action, receipt) as tally:
+            http_claims.settle(ending)
+            tally.done = 1
+        return Response({"receipt": receipt})
+
 
 class FinishApi(SettlingApi):
     @extend_schema(request=FinishSerializer, responses=SettledSerializer, operation_id="finish_message")
@@ -120,12 +127,13 @@ class FinishApi(SettlingApi):
         sent = self.sent(FinishSerializer)
         claim, reply = self.claim(sent), sent.get("reply")
         content = reply.encode() if isinstance(reply, str) else reply
-        http_claims.settle(
+        return self.settle(
+            "finish message",
+            sent["receipt"],
             lambda answer: FinishRequest(
                 **claim, answer=answer, client=self.client, reply=content, synchronous=sent["sync"]
-            )
+            ),
         )
-        return Response({"receipt": sent["receipt"]})
 
 
 class FailApi(SettlingApi):
@@ -134,7 +142,9 @@ class FailApi(SettlingApi):
         """The work on a fetched message failed. It is tried again, or goes to the dead letters."""
         sent = self.sent(FailSerializer)
         claim = self.claim(sent)
-        http_claims.settle(
+        return self.settle(
+            "fail message",
+            sent["receipt"],
             lambda answer: FailRequest(
                 **claim,
                 answer=answer,
@@ -143,9 +153,8 @@ class FailApi(SettlingApi):
                 error=sent.get("error"),
                 delay=sent.get("delay"),
                 final=sent["final"],
-            )
+            ),
         )
-        return Response({"receipt": sent["receipt"]})
 
 
 class KeepaliveApi(SettlingApi):
@@ -154,8 +163,9 @@ class KeepaliveApi(SettlingApi):
         """The work on a fetched message goes on. The time of its claim starts again."""
         sent = self.sent(ReceiptSerializer)
         claim = self.claim(sent)
-        http_claims.settle(lambda answer: KeepaliveRequest(**claim, answer=answer))
-        return Response({"receipt": sent["receipt"]})
+        return self.settle(
+            "keep message alive", sent["receipt"], lambda answer: KeepaliveRequest(**claim, answer=answer)
+        )
 
 
 class ReleaseApi(SettlingApi):
@@ -164,5 +174,4 @@ class ReleaseApi(SettlingApi):
         """Give a fetched message back without having begun. The attempt doesn't count."""
         sent = self.sent(ReceiptSerializer)
         claim = self.claim(sent)
-        http_claims.settle(lambda answer: ReleaseRequest(**claim, answer=answer))
-        return Response({"receipt": sent["receipt"]})
+        return self.settle("release message", sent["receipt"], lambda answer: ReleaseRequest(**claim, answer=answer))
