@@ -1,7 +1,7 @@
 -- client_figures: what a list of clients shows beside each: where it is, what it holds, how far it is behind.
 -- Runs on: the primary keys of clients, nodes and queues; one_live_session_per_client; message_claimed, once for each client and
 -- queue of which somebody holds messages;
--- clients_subscription's, clients_key's and clients_session's indexes on client_id; clients_position's primary key.
+-- clients_subscription's and clients_key's indexes on client_id; clients_position's primary key.
 WITH RECURSIVE :QUEUES_WITH_CLAIMS
 SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
        (SELECT count(*) FROM clients_subscription b WHERE b.client_id = c.id) AS subscriptions,
@@ -33,11 +33,7 @@ SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
        ) AS reads,
        CASE
            WHEN n.name IS NOT NULL THEN now()
-           ELSE coalesce(
-               (SELECT max(coalesce(e.ended_at, e.orphaned_at, e.connected_at))
-                FROM clients_session e WHERE e.client_id = c.id),
-               nullif(c.last_seen_at, c.defined_at)
-           )
+           ELSE coalesce(s.orphaned_at, nullif(c.last_seen_at, c.defined_at), s.connected_at)
        END AS seen_at
 FROM unnest(%(client_id)s::bigint[]) AS wanted (id)
 JOIN clients_client c ON c.id = wanted.id

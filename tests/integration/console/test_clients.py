@@ -191,15 +191,6 @@ def test_a_service_is_configured_version_by_version() -> None:
     assert not ServiceConfig.objects.exists()
 
 
-def test_a_client_is_seen_when_it_was_connected_and_not_when_it_was_made(billing: Client) -> None:
-    never = Client.objects.create(name="never", persistent=True)
-    gone = Client.objects.create(name="gone", persistent=True)
-    ended = timezone.now() - timedelta(hours=3)
-    Session.objects.create(token="gone", client=gone, connected_at=ended - timedelta(hours=1), ended_at=ended)
-    figures = client_figures([never.pk, gone.pk])
-    assert (figures[never.pk].seen_at, figures[gone.pk].seen_at) == (None, ended)
-
-
 def test_a_client_shows_what_it_reads(billing: Client) -> None:
     queue_create(name="invoices")
     session = Session.objects.filter(client=billing, ended_at=None).first() or Session.objects.create(
