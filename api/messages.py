@@ -216,7 +216,8 @@ class MessagesApi(ApiView):
         """Messages that a filter chooses, oldest first in each queue. Looking at a message does not claim it.
 
         Where `state` is only `delayed`, those that are due next come first; where it is only `claimed`, those whose
-        lease ends next. A page may be short, or empty, and yet have a next one, when few of many messages are chosen.
+        lease ends next. If the filter matches only a few of many messages, a page can be short, or even empty, before
+        the end: go on until `next` is null.
         """
         asked = self.asked(MessageArguments)
         queues = administered_queues(request, asked)

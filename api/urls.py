@@ -2,20 +2,27 @@
 
 from typing import Any
 
-from django.http import Http404
+from django.http import Http404, HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from api import (
     audit,
+    claims,
     clients,
     dead_letters,
     facts,
     journal,
+    key_making,
+    keys,
     messages,
+    named_queues,
     nodes,
     queues,
+    service_configs,
     services,
     sessions,
 )
@@ -36,6 +43,15 @@ def address(text: str, view: type[Any], **options: Any) -> URLPattern:
     return re_path(f"^{pattern}/?$", view.as_view(**options))
 
 
+class BeginningApi(APIView):
+    """Whoever tries /api/ finds the page that describes the rest."""
+
+    schema = None  # not part of the document
+
+    def get(self, request: Request) -> HttpResponseBase:
+        return redirect("api-docs")
+
+
 class NothingHereApi(ApiView):
     """So that a wrong address is refused as everything else is."""
 
@@ -46,6 +62,7 @@ class NothingHereApi(ApiView):
 
 
 urlpatterns = [
+    path("", BeginningApi.as_view()),
     address("queues", queues.QueuesApi),
     address("queues/explain-tags", queues.ExplainTagsApi),
     address("queues/{shard}", queues.QueueApi),
@@ -53,7 +70,17 @@ urlpatterns = [
     address("queues/{shard}/resume", queues.ResumeApi),
     address("queues/{shard}/purge", queues.PurgeApi),
     address("queues/{shard}/why", queues.QueueWhyApi),
+    address("queue", named_queues.QueueByName),
+    address("queue/pause", named_queues.PauseByName),
+    address("queue/resume", named_queues.ResumeByName),
+    address("queue/purge", named_queues.PurgeByName),
+    address("queue/why", named_queues.WhyByName),
     address("messages", messages.MessagesApi),
+    address("messages/fetch", claims.FetchApi),
+    address("messages/finish", claims.FinishApi),
+    address("messages/fail", claims.FailApi),
+    address("messages/keepalive", claims.KeepaliveApi),
+    address("messages/release", claims.ReleaseApi),
     address("messages/pop", messages.PopApi),
     address("messages/retry", messages.RetryApi),
     address("messages/drop", messages.DropApi),
@@ -81,6 +108,14 @@ urlpatterns = [
     address("services", services.ServicesApi),
     path("services/<path:name>/", services.ServiceApi.as_view()),
     path("services/<path:name>", services.ServiceApi.as_view(schema=None)),
+    address("service-configs", service_configs.ServiceConfigsApi),
+    path("service-configs/<path:name>/", service_configs.ServiceConfigApi.as_view()),
+    path("service-configs/<path:name>", service_configs.ServiceConfigApi.as_view(schema=None)),
+    address("keys", key_making.KeysApi),
+    address("keys/{number}", keys.KeyApi),
+    address("keys/{number}/rotate", key_making.RotateKeyApi),
+    address("keys/{number}/expire", key_making.ExpireKeyApi),
+    address("keys/{number}/revoke", key_making.RevokeKeyApi),
     address("nodes", nodes.NodesApi),
     address("journal", journal.JournalApi),
     address("audit", audit.AuditApi),

@@ -22,3 +22,7 @@ def message_stylesheet(request: HttpRequest) -> str:
 
 def choices_script(request: HttpRequest) -> str:
     return static("console/choices.js")
+
+
+def favicon(request: HttpRequest) -> str:
+    return static("console/favicon.svg")

@@ -2,7 +2,19 @@
 
 from django.urls import include, path
 
-from console.screens import analysts, audit, database, nodes, overview, queue, queue_changes, queues, reaper, services
+from console.screens import (
+    analysts,
+    audit,
+    database,
+    nodes,
+    overview,
+    queue,
+    queue_changes,
+    queues,
+    reaper,
+    service_configs,
+    services,
+)
 
 app_name = "console"
 
@@ -18,6 +30,17 @@ urlpatterns = [
     path("queues/<int:queue_id>/delete/", queue_changes.queue_delete_asked, name="queue_delete"),
     path("services/", services.services, name="services"),
     path("services/<int:queue_id>/", services.service, name="service"),
+    path("service-configs/", service_configs.service_configs, name="service_configs"),
+    path("service-configs/new/", service_configs.service_config_new, name="service_config_new"),
+    path("service-configs/<int:config_id>/", service_configs.service_config, name="service_config"),
+    path(
+        "service-configs/<int:config_id>/delete/", service_configs.service_config_remove, name="service_config_remove"
+    ),
+    path(
+        "service-configs/versions/<int:version_id>/restore/",
+        service_configs.service_config_back,
+        name="service_config_back",
+    ),
     path("nodes/", nodes.nodes, name="nodes"),
     path("reaper/", reaper.reaper, name="reaper"),
     path("database/", database.database, name="database"),

@@ -91,6 +91,12 @@ class Configuration:
         "localhost,127.0.0.1,[::1]",
         "Host names for which HTTP requests and WebSockets from browsers are accepted.",
     )
+    browser_origins: tuple[str, ...] = setting(
+        "WILLOW_BROWSER_ORIGINS",
+        kinds.origins(),
+        "",
+        "Other sites whose pages may be clients: over WebSockets at `/connect/` and over REST (CORS), with a key.",
+    )
 
     # This node
     bind: str = setting("WILLOW_BIND", kinds.ip_address(), "127.0.0.1", "The address the broker listens on.")

@@ -23,6 +23,10 @@ def bound_socket(bind: str, port: int, *, shared: bool) -> socket.socket:
     return unused
 
 
+def http_address(bind: str, port: int) -> str:
+    return f"http://[{bind}]:{port}" if ":" in bind else f"http://{bind}:{port}"
+
+
 def _sentence(bind: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"Port {port} on {bind} is taken by another program; choose one with --port or WILLOW_PORT."

@@ -102,6 +102,18 @@ def host_names() -> Kind[tuple[str, ...]]:
     return Kind(parse, "a comma-separated list of host names without ports, such as broker.example.org,localhost")
 
 
+def origins() -> Kind[tuple[str, ...]]:
+    def parse(raw: str) -> tuple[str, ...]:
+        names = _comma_list(raw)
+        if not all(
+            re.fullmatch(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?", name) for name in names
+        ):
+            raise ValueError
+        return tuple(name.lower() for name in names)
+
+    return Kind(parse, "a comma-separated list of origins, such as https://app.example.org,http://localhost:3000")
+
+
 def networks() -> Kind[tuple[Network, ...]]:
     return Kind(
         lambda raw: tuple(ipaddress.ip_network(part) for part in _comma_list(raw)),

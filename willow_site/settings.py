@@ -8,6 +8,7 @@ import sys
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from console.assets import favicon
 from console.theme import PRIMARY_COLORS
 from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
 from willow_site.database_url import database_options
@@ -47,6 +48,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "api.cors.BrowserOrigins",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -119,6 +121,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_SUBHEADER": WILLOW.node_name,
     "SITE_URL": None,
     "SITE_SYMBOL": "potted_plant",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": favicon}],
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
     "STYLES": ["console.assets.stylesheet", "console.assets.message_stylesheet"],
@@ -158,7 +161,7 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"without_traceback": {"()": "willow_site.log_filters.WithoutTraceback"}},
+    "filters": {"redis_outages": {"()": "willow_site.log_filters.RedisOutages"}},
     "formatters": {
         "line": {"()": "willow_site.log_format.LineFormatter"},
         "json": {"()": "willow_site.log_format.JsonFormatter", "node": WILLOW.node_name},
@@ -170,7 +173,7 @@ LOGGING = {
         # Daphne logs each frame and Twisted each endpoint: only of use when debugging the server itself.
         "daphne": {"level": "WARNING"},
         "twisted": {"level": "WARNING"},
-        # It reports a Redis that is gone in full, every second; delivery goes on without.
-        "channels_redis.pubsub": {"filters": ["without_traceback"]},
+        # It reports a Redis that is gone in full, every second: we say it once, and when it is back.
+        "channels_redis.pubsub": {"filters": ["redis_outages"]},
     },
 }

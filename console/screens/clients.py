@@ -22,7 +22,7 @@ from delivery.operating.permissions import May
 def clients(request: HttpRequest) -> HttpResponse:
     wanted = request.GET.get("name", "").strip()
     chosen = Client.objects.filter(name__icontains=wanted) if wanted else Client.objects.all()
-    listed = page_of(request, chosen, order=["name"])
+    listed = page_of(request.GET, chosen, order=["name"])
     figures = client_figures(client.pk for client in listed.rows)
     return page(
         request,

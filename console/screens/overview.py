@@ -39,7 +39,7 @@ def read_overview(given: QueryDict) -> dict[str, Any]:
     }
 
 
-def _figures(queues: Sequence[QueueFigures], rates: Rates, dead_lately: int) -> dict[str, float]:
+def _figures(queues: Sequence[QueueFigures], rates: Rates, dead_lately: int) -> dict[str, float | None]:
     return {
         "posted": rates.latest("posted"),
         "finished": rates.latest("finished"),

@@ -52,7 +52,7 @@ def moment(at: datetime | None) -> SafeString | str:
     """Date and time, UTC."""
     if at is None:
         return NOTHING
-    return format_html('<time datetime="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S}")
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC")
 
 
 @register.filter

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from delivery.commands.read import stream_is_subscribed_to
-from delivery.engine.demands import Demand, Rotation
+from delivery.engine.demands import NO_SESSION, Demand, Rotation
 from delivery.engine.queues import default_match
 from delivery.moves.posting import PostRequest
 from delivery.node import life
 from delivery.node.node import Node
-from delivery.protocol.commands import Pop, Post
+from delivery.protocol.commands import Fetch, Pop, Post
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.connection import in_doubt
 from queues.definitions import QueueRecord, tag_set
 
 ANSWER_SECONDS = 30.0  # for which a thread waits for the engine, in addition to what the caller asked for
-NO_SESSION = 0  # callers over HTTP have none
 
 Result = TypeVar("Result")
 
@@ -35,15 +34,15 @@ class Stored:
 
 def post(command: Post) -> list[Stored]:
     """Store a message in each of its queues. Returns where, when it has reached the disk."""
-    return _on_node(lambda node: _post(node, command), ANSWER_SECONDS)
+    return on_node(lambda node: _post(node, command), ANSWER_SECONDS)
 
 
 def pop(command: Pop, *, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
     """Up to `count` messages, each with its queue, or none when the time to wait is over."""
-    return _on_node(lambda node: _pop(node, command, client), ANSWER_SECONDS + (command.timeout or 0.0))
+    return on_node(lambda node: _pop(node, command, client), ANSWER_SECONDS + (command.timeout or 0.0))
 
 
-def _on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float) -> Result:
+def on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float) -> Result:
     here = life.here()
     if here is None:
         raise WillowError(Code.UNAVAILABLE, "node", "This process is not a node of the broker.")
@@ -124,6 +123,18 @@ class HttpReader:
 async def _pop(node: Node, command: Pop, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
     answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
     reader = HttpReader(client, answer)
+    return await take_for(node, command, reader, answer, command.timeout or 0.0, pops=True)
+
+
+async def take_for(
+    node: Node,
+    command: Fetch | Pop,
+    reader: HttpReader,
+    answer: "asyncio.Future[list[Any]]",
+    wait_seconds: float,
+    **how: Any,
+) -> list[tuple[Any, QueueRecord | None]]:
+    """What the reader gets, each message with its queue. `how`: what its demand says beside that."""
     demands: list[Demand] = []
     tags = tag_set(command.tags)
     match = command.match or default_match(tags)
@@ -134,9 +145,9 @@ async def _pop(node: Node, command: Pop, client: str | None) -> list[tuple[Any, 
             reader.refuse(stream_is_subscribed_to(command.queue))
             return
         rotation = Rotation() if match == "any" else None
-        demand = Demand(reader, None, work_queues, places=command.count or 1, pops=True, rotation=rotation)
+        demand = Demand(reader, None, work_queues, places=command.count or 1, rotation=rotation, **how)
         demands.append(demand)
-        node.engine.take(demand, command.timeout or 0.0)
+        node.engine.take(demand, wait_seconds)
 
     node.directory.resolve(command.queue, tags, match, found, reader.refuse)
     try:

@@ -21,7 +21,7 @@ READ_SECONDS = 5.0  # for all of it, connecting included
 REUSE_FACTOR = 20  # figures that took a second to read are good for twenty
 OTHERS = "(others)"
 
-QUEUE_LABELS = ["queue", "tags", "shard"]
+QUEUE_LABELS = ["queue", "tags", "kind", "shard"]
 QUEUE_GAUGES = {
     "ready": "Messages that may be handed out; of a stream, those that are retained.",
     "delayed": "Messages whose delay is not over.",
@@ -135,8 +135,8 @@ def _queue_families(queues: Sequence[Any]) -> Iterator[Metric]:
 
 def _queue_labels(row: Any) -> list[str]:
     if row.place > settings.WILLOW.metrics_queues:
-        return [OTHERS, "", ""]
-    return [row.name, row.tags, str(row.shard)]
+        return [OTHERS, "", row.kind, ""]
+    return [row.name, row.tags, row.kind, str(row.shard)]
 
 
 def _duty_families(duties: Sequence[Any]) -> Iterator[Metric]:

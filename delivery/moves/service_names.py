@@ -3,10 +3,11 @@
 from typing import Protocol
 
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.vocabulary import SERVICE_PREFIX
 from queues.definitions import NAME_LENGTH
 from queues.integer_ranges import BIGINT_MAX
 
-QUEUE_PREFIX = "service:"
+QUEUE_PREFIX = SERVICE_PREFIX
 LONGEST_NAME = NAME_LENGTH - len(QUEUE_PREFIX)  # characters
 
 RequestNumbers = tuple[int, int, int]  # shard, sequence and index

@@ -40,5 +40,6 @@ MOVES = (
     Move("drop", starts=frozenset(State)),
     Move("retry_now", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
     Move("reprioritise", starts=UNCLAIMED, leads_to=UNCLAIMED),
+    Move("rewrite", starts=UNCLAIMED, leads_to=UNCLAIMED),
     Move("take_out", starts=UNCLAIMED),
 )

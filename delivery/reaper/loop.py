@@ -71,8 +71,10 @@ class Reaper:
     async def _work_while_connected(self) -> None:
         connection = await connect(application=f"willow {NAME}")
         async with connection:
+            logger.info("The reaper runs, on the database %s.", connection.info.dbname)
             while not await _became_active(connection):
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)
+            logger.info("The reaper is active: no other does its duties now.")
             # After an outage every heartbeat is old: give the nodes time for a new one before judging them.
             for duty in JUDGING_BY_HEARTBEATS:
                 self._due[duty] = time.monotonic() + settings.WILLOW.node_lapse

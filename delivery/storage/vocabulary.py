@@ -43,6 +43,8 @@ OVERFLOW = "overflow"
 RETENTION = "retention"
 CANCELLED = "cancelled"
 
+SERVICE_PREFIX = "service:"  # of the name of a service's queue
+
 # Why a request has no reply, in the place of the reply of its notice: the time is over, or the last worker's error.
 REQUEST_TIMED_OUT = "t"
 REQUEST_FAILED = "f"  # and the text
@@ -72,5 +74,6 @@ NAMES: Mapping[str, int | str] = {
     "REQUEST_TIMED_OUT": REQUEST_TIMED_OUT,
     "REQUEST_FAILED": REQUEST_FAILED,
     "DEAD_SUFFIX": DEAD_SUFFIX,
+    "SERVICE_PREFIX": SERVICE_PREFIX,
     "NAME_LENGTH": NAME_LENGTH,
 }

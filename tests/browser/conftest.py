@@ -58,7 +58,7 @@ def login(broker: Cluster, chromium: Browser) -> dict[str, object]:
     page.get_by_label("Username").fill(OPERATOR)
     page.locator("input[name=password]").fill(PASSWORD)
     page.keyboard.press("Enter")
-    page.wait_for_url("**/admin/")
+    page.wait_for_url("**/console/")
     expect(page.locator(".screen")).to_be_visible()
     state = context.storage_state()
     context.close()

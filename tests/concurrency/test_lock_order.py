@@ -190,6 +190,7 @@ STATEMENTS: dict[str, Parameters] = {
     "come_due": lambda: {"queue_id": list(QUEUES), "now": None, "limit": 100},
     "retry_now": lambda: ids(*DELAYED),
     "reprioritise": lambda: ids(*READY, *DELAYED) | {"priority": 5},
+    "rewrite": lambda: {"queue_id": 1, "sequence": 1, "index": 1, "body": b"new", "priority": 5},
     "replace": lambda: REPLACED,
     "drop": lambda: ids(*CLAIMED, *READY, *DELAYED) | {"forced": True},
     "drop_oldest": lambda: {

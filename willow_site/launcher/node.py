@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from willow_site.configuration import PROJECT_FOLDER, Configuration
 from willow_site.launcher.errors import LauncherError
 from willow_site.launcher.homes import Home
-from willow_site.launcher.readiness import answers, http_url
+from willow_site.launcher.readiness import answers, browser_url, http_url
 from willow_site.launcher.servers import Servers
 from willow_site.launcher.supervision import SupervisedProcess
 from willow_site.processes import ends_with_parent
@@ -61,6 +61,7 @@ class Node:
 
     async def _live(self) -> None:
         await self._prepare()
+        print("Starting the broker.", flush=True)
         self._start_processes()
         await self._wait_until_ready()
         self._announce()
@@ -98,16 +99,17 @@ class Node:
 
     async def _wait_until_ready(self) -> None:
         configuration = self._configuration
-        while not await asyncio.to_thread(answers, configuration.bind, configuration.port):
+        while not await asyncio.to_thread(answers, configuration, configuration.port):
             if max(broker.failures for broker in self._brokers) >= FAILURES_BEFORE_READY:
                 raise LauncherError("The broker could not start; see the reason above.")
             await asyncio.sleep(PROBE_PAUSE)
 
     def _announce(self) -> None:
-        url = http_url(self._configuration.bind, self._configuration.port)
-        websocket = url.replace("http://", "ws://")
+        port = self._configuration.port
+        console = browser_url(self._configuration, port)
+        websocket = http_url(self._configuration.bind, port).replace("http://", "ws://")
         print(
-            f"Willow is ready: console {url}/admin/, clients {websocket}/connect/, Ctrl-C stops it.",
+            f"Willow is ready: console {console}/console/, clients {websocket}/connect/, Ctrl-C stops it.",
             flush=True,
         )
 

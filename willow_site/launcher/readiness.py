@@ -5,6 +5,9 @@ import http.client
 import os
 import socket
 
+from willow_site.configuration import Configuration
+from willow_site.listening import http_address
+
 PROBE_SECONDS = 5
 
 
@@ -14,22 +17,36 @@ def reachable_address(bind: str) -> str:
 
 
 def http_url(bind: str, port: int) -> str:
-    address = reachable_address(bind)
-    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+    return http_address(reachable_address(bind), port)
 
 
-def answers(bind: str, port: int) -> bool:
+def browser_url(configuration: Configuration, port: int) -> str:
+    """The address at which a browser is let in: a host name that is not in ALLOWED_HOSTS gets a 400."""
+    return f"http://{allowed_name(configuration)}:{port}"
+
+
+def allowed_name(configuration: Configuration) -> str:
+    """The listening address where ALLOWED_HOSTS has it, or else the first name there."""
+    address = reachable_address(configuration.bind)
+    address = f"[{address}]" if ":" in address else address
+    allowed = configuration.allowed_hosts
+    if not allowed or "*" in allowed or address in allowed:
+        return address
+    return allowed[0].removeprefix(".")  # the dot stands for the domain itself and everything below it
+
+
+def answers(configuration: Configuration, port: int) -> bool:
+    address = reachable_address(configuration.bind)
     try:
-        return _answers_http(reachable_address(bind), port) and _opens_websocket(reachable_address(bind), port)
+        return _answers_http(address, port, allowed_name(configuration)) and _opens_websocket(address, port)
     except (OSError, http.client.HTTPException):
         return False
 
 
-def _answers_http(address: str, port: int) -> bool:
+def _answers_http(address: str, port: int, host: str) -> bool:
     connection = http.client.HTTPConnection(address, port, timeout=PROBE_SECONDS)
     try:
-        connection.request("GET", "/admin/login/")
-        # Below 500: an address missing from ALLOWED_HOSTS gets a 400, and the server is up all the same.
+        connection.request("GET", "/admin/login/", headers={"Host": f"{host}:{port}"})
         return connection.getresponse().status < 500
     finally:
         connection.close()

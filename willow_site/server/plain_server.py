@@ -15,6 +15,7 @@ from daphne.server import Server
 from twisted.internet import reactor
 
 from willow_site.configuration import Configuration
+from willow_site.listening import http_address
 
 BACKLOG = 4096  # connections that wait to be accepted, for the moment when all clients come back at once
 CLOSE_SECONDS = 10  # for an application to end after its connection was closed
@@ -53,6 +54,8 @@ class PlainServer(Server):
         # so it gets none, and the socket is adopted in `_begin`.
         self.endpoints: list[str] = []
         self._bound_socket = bound_socket
+        self._node_name = configuration.node_name
+        self._address = http_address(configuration.bind, configuration.port)
         self._drain_seconds = configuration.drain_seconds
         self._stopping: asyncio.Task[None] | None = None
         self._loop = loop
@@ -72,6 +75,7 @@ class PlainServer(Server):
         self._bound_socket.listen(BACKLOG)
         self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)
         self._bound_socket.close()  # Twisted has its own handle: with this one open the port would stay open too
+        logger.info("Node %s listens at %s.", self._node_name, self._address)
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stop_once)
 

@@ -29,7 +29,7 @@ from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.moves.removal import drop, drop_oldest, retain_streams
 from delivery.moves.states import MOVES, Move, Outcome, State
 from delivery.moves.transfer import lock_unclaimed, transfer
-from delivery.moves.waiting import come_due, reprioritise, retry_now
+from delivery.moves.waiting import come_due, reprioritise, retry_now, rewrite
 from delivery.protocol.commands import Post
 from delivery.storage.connection import connect, fetch_rows
 from delivery.storage.statement_connection import StatementConnection
@@ -219,6 +219,7 @@ TRIALS: dict[str, Sequence[Trial]] = {
     ],
     "retry_now": [Trial(lambda stage: retry_now(stage.connection, [stage.id]))],
     "reprioritise": [Trial(lambda stage: reprioritise(stage.connection, [stage.id], 9))],
+    "rewrite": [Trial(lambda stage: rewrite(stage.connection, stage.id, body=b"new", priority=9))],
     "take_out": [Trial(run_transfer)],
 }
 

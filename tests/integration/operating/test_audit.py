@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ from django.utils import timezone
 from clients.models import Client, Key, Node, Session
 from clients.services import key_create
 from delivery.facts import analyst_role
-from delivery.gateway import http
+from delivery.gateway import http, http_claims
 from delivery.models import AuditEntry, Message, RedriveJob
 from delivery.moves.states import State
 from delivery.operating import clients, dead_letters, messages, queues, redrive_jobs, sessions
@@ -56,6 +56,7 @@ class World:
         self.client: Client = self.key.client
         self.session = Session.objects.create(token="t", client=self.client, connected_at=timezone.now())
         self.message = self._put(self.queue, State.DELAYED, available_at=timezone.now())
+        self.receipt = {"receipt": f"{self.message}/1"}
         self.dead_letter = self._put(self.dead, State.READY, dead_reason="failed", origin_queue_id=self.queue.pk)
         self.running = RedriveJob.objects.create(total=1, bounds=[[self.dead.pk, 1]], undo_until=timezone.now())
         self.done = RedriveJob.objects.create(total=1, state="done", undo_until=timezone.now() + timedelta(hours=1))
@@ -88,7 +89,10 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     # This process is no node: what its engine would answer stands here.
-    monkeypatch.setattr(http, "post", lambda command: [])
+    stored = SimpleNamespace(queue=SimpleNamespace(id=1, name="orders"), sequence=1, index=1)
+    monkeypatch.setattr(http, "post", lambda command: [stored])
+    monkeypatch.setattr(http_claims, "fetch", lambda command, client: [])
+    monkeypatch.setattr(http_claims, "settle", lambda ending: None)
     monkeypatch.setattr(http, "pop", lambda command, client: [])
     return World()
 
@@ -122,6 +126,23 @@ CONSOLE: dict[str, tuple[Act, list[str]]] = {
             }.items()
         ],
         ["change priority", "retry messages now", "move messages", "drop messages"],
+    ),
+    "message_new": (
+        lambda w: w.console("message_new", queue="orders", body="m", priority="0"), ["post message"],
+    ),
+    "message_edit": (
+        lambda w: w.console("message_edit", w.queue.pk, 1, body="n", priority="1"), ["change message"],
+    ),
+    "service_config_new": (
+        lambda w: w.console("service_config_new", name="new", heartbeat_interval="5", config="{}"),
+        ["configure service"],
+    ),
+    "service_config_back": (
+        lambda w: w.console("service_config_back", w.service.versions.get(version=1).pk),
+        ["restore configuration of service"],
+    ),
+    "service_config_remove": (
+        lambda w: w.console("service_config_remove", w.service.pk), ["delete configuration of service"],
     ),
     "dead_letters_drop": (
         lambda w: w.console("dead_letters_drop", message=w.dead_letter, word="purge"), ["drop messages"],
@@ -242,6 +263,30 @@ REST: dict[str, tuple[Act, list[str]]] = {
     ),
     "UndoRedriveApi POST": (lambda w: w.rest("POST", f"dead-letters/redrives/{w.done.pk}/undo"), ["undo redrive"]),
     "DisconnectApi POST": (lambda w: w.rest("POST", f"sessions/{w.session.pk}/disconnect"), ["disconnect session"]),
+    "QueueApiByName PATCH": (
+        lambda w: w.rest("PATCH", "queue?name=orders&tag=eu", {"retry_limit": 9}), ["change queue"],
+    ),
+    "QueueApiByName DELETE": (lambda w: w.rest("DELETE", "queue?name=returns"), ["delete queue"]),
+    "PauseApiByName POST": (lambda w: w.rest("POST", "queue/pause?name=returns"), ["pause queue"]),
+    "ResumeApiByName POST": (lambda w: w.rest("POST", "queue/resume?name=returns"), ["resume queue"]),
+    "PurgeApiByName POST": (lambda w: w.rest("POST", "queue/purge?name=returns"), ["purge queue"]),
+    "FetchApi POST": (lambda w: w.rest("POST", "messages/fetch", {"queue": "orders"}), ["fetch messages"]),
+    "FinishApi POST": (lambda w: w.rest("POST", "messages/finish", w.receipt), ["finish message"]),
+    "FailApi POST": (lambda w: w.rest("POST", "messages/fail", w.receipt), ["fail message"]),
+    "KeepaliveApi POST": (lambda w: w.rest("POST", "messages/keepalive", w.receipt), ["keep message alive"]),
+    "ReleaseApi POST": (lambda w: w.rest("POST", "messages/release", w.receipt), ["release message"]),
+    "KeysApi POST": (lambda w: w.rest("POST", "keys", {"client": "new"}), ["make key"]),
+    "RotateKeyApi POST": (lambda w: w.rest("POST", f"keys/{w.key.pk}/rotate"), ["rotate key"]),
+    "ExpireKeyApi POST": (
+        lambda w: w.rest("POST", f"keys/{w.key.pk}/expire", {"expires_at": "2099-01-01T00:00:00Z"}), ["expire key"],
+    ),
+    "RevokeKeyApi POST": (lambda w: w.rest("POST", f"keys/{w.key.pk}/revoke"), ["revoke key"]),
+    "ServiceConfigApi PUT": (
+        lambda w: w.rest("PUT", "service-configs/new", {"config": {"a": 1}}), ["configure service"],
+    ),
+    "ServiceConfigApi DELETE": (
+        lambda w: w.rest("DELETE", "service-configs/resize"), ["delete configuration of service"],
+    ),
     "FailMessagesApi POST": (
         lambda w: w.rest("POST", f"sessions/{w.session.pk}/fail-messages"), ["fail messages of session"],
     ),

@@ -9,7 +9,10 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, connection
+from django.db import OperationalError, ProgrammingError, connection
+
+from willow_site.database_url import cannot_be_reached
+from willow_site.migrating import migrate
 
 ADMIN_NAME = "admin"
 GENERATED_PASSWORD_BYTES = 12
@@ -22,11 +25,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             connection.ensure_connection()
-        except OperationalError as error:
-            reason = str(error).strip().splitlines()[-1]
-            raise CommandError(f"The database cannot be reached: {reason}") from None
+        except (OperationalError, ProgrammingError) as error:
+            raise CommandError(cannot_be_reached(str(error), settings.WILLOW.database_url)) from None
         with one_node_at_a_time():
-            call_command("migrate", interactive=False, verbosity=0)
+            migrate(self.stdout.write)
             self._make_first_user()
         call_command("collectstatic", interactive=False, verbosity=0)
 
