@@ -10,7 +10,7 @@ import random
 import secrets
 from collections.abc import Iterable, Iterator
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlencode
 
 from willow_client.brokers import Brokers
@@ -49,6 +49,9 @@ class Listener(Protocol):
     def ended(self, reason: WillowError) -> None: ...
 
 
+Terms: TypeAlias = tuple[str, frozenset[str], str]  # queue, tags and match: a connection has one subscription of each
+
+
 class Closable(Protocol):
     async def close(self) -> None: ...
 
@@ -60,7 +63,7 @@ class Connection:
         self.brokers = brokers
         self.options = options
         self.strays: list[Delivery] = []  # for subscriptions of an earlier life, which nobody has taken over yet
-        self.open_subscriptions: set[Closable] = set()
+        self.open_subscriptions: dict[Terms, Closable] = {}
         self.background: set[asyncio.Task[None]] = set()  # subscriptions that are being closed
         self._listener = listener
         self._id: str | None = None  # the identity that the broker gave us
@@ -214,7 +217,7 @@ class Connection:
         if self._outbox.withdraw(call.encoded):
             why = "it was not sent, because the broker cannot be reached"
         else:
-            why = "the broker did not answer; it may have been carried out or not"
+            why = call.awaited
         url = without_query(self.brokers.current)
         call.fail(Timeout(f"Within {call.seconds:g} seconds {why}. Broker: {url}. Give more time with timeout=…."))
         if not call.outlives_timeout:

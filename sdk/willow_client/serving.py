@@ -158,14 +158,13 @@ class ServiceWorker:
                     await asyncio.wait(self._at_work.values())
         except TimeoutError:
             logger.warning("%d requests took longer than the worker had left", len(self._at_work))
-            for identifier in self._at_work:
-                self._say_failed(identifier, "This worker is leaving.", final=False)
 
     async def _end(self) -> None:
         self._stopping = True
         for timer in self._timers.values():
             timer.cancel()
-        for task in self._at_work.values():
+        for identifier, task in self._at_work.items():
+            self._say_failed(identifier, "This worker is leaving.", final=False)
             task.cancel()
         for runner in self._idle:
             runner.close()

@@ -96,7 +96,7 @@ async def test_stages_can_be_awaited_after_the_time_of_the_post(client: Client, 
 
 
 async def test_a_reply_that_does_not_come_in_time(client: Client, queue: str) -> None:
-    with pytest.raises(Timeout, match="finish"):
+    with pytest.raises(Timeout, match=f"the notice `finish` of the message in {queue} did not come"):
         await client.post(queue, "m", wait="finish", timeout=0.1)
 
 

@@ -41,7 +41,7 @@ async def answer(request):
     print("at work", flush=True)
     await asyncio.Event().wait()
 
-asyncio.run(willow_client.serve(sys.argv[1], sys.argv[2], answer).run())
+asyncio.run(willow_client.serve(sys.argv[1], sys.argv[2], answer, hold=0.5).run())
 """
 
 DRAINING_PROGRAM = """
