@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # A repeated post is recognised by the broker for a while only (WILLOW_DEDUPE_SECONDS, 300 by default).
 REPEATABLE_SECONDS = 240.0
 LATER = ("assign", "finish")  # what workers do, and the broker only tells
-ENDS = ("finish", "drop")  # stages after which a message has no more
+ENDS: tuple[Stage, ...] = ("finish", "drop")  # stages after which a message has no more
 
 
 class Receipt:

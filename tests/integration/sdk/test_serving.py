@@ -19,12 +19,12 @@ from willow_client import (
     GiveUp,
     Request,
     Retry,
-    ServiceWorker,
     WillowError,
     connect,
     serve,
-    serving,
+    service_config,
 )
+from willow_client.timers import Timers
 
 from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, THROUGH_RESTARTS, Cluster
@@ -281,9 +281,9 @@ async def test_a_worker_at_work_pings(
     broker: Cluster, client: Client, service: str, texts_sent: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hundred times as often as it says here, so that none can be late."""
-    schedule = ServiceWorker._schedule
+    schedule = Timers.schedule
     monkeypatch.setattr(
-        ServiceWorker, "_schedule", lambda self, name, seconds, action: schedule(self, name, seconds / 100, action)
+        Timers, "schedule", lambda self, name, seconds, action: schedule(self, name, seconds / 100, action)
     )
     configure(broker, service, {}, heartbeat_interval=10)
     held = Held()
@@ -330,7 +330,7 @@ async def test_a_clock_that_is_off_ends_the_worker(
     class OffClock:
         time = staticmethod(lambda: time.time() - 60)
 
-    monkeypatch.setattr(serving, "time", OffClock)
+    monkeypatch.setattr(service_config, "time", OffClock)
     with pytest.raises(WillowError) as refusal:
         await serve(broker.node.url, service, upper).run()
     assert (refusal.value.code, refusal.value.key) == ("BadRequest", "time")
