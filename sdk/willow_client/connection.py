@@ -57,6 +57,7 @@ class Connection:
         self.brokers = brokers
         self.options = options
         self.strays: list[Delivery] = []  # for subscriptions of an earlier life, which nobody has taken over yet
+        self._early: list[Delivery] = []  # that came with the hello, and go back as soon as something can be said
         self.open_subscriptions: dict[Terms, Closable] = {}
         self.background: set[asyncio.Task[None]] = set()  # subscriptions that are being closed
         self._listener = listener
@@ -226,7 +227,10 @@ class Connection:
         if delivery.finished or self.claims.holds_attempt(delivery):
             return
         if delivery.label is None or self._is_own_label(delivery.label):
-            self.release([delivery])
+            if self.is_connected:
+                self.release([delivery])
+            else:
+                self._early.append(delivery)
         else:
             self.strays.append(delivery)
 
@@ -238,6 +242,8 @@ class Connection:
     def connected(self, node: str, *, is_known: bool, is_first: bool) -> None:
         if not is_first:
             self._resume(was_known=is_known)
+        early, self._early = self._early, []
+        self.release(early)
         self.flush()
         if self._listener is not None:
             self._listener.connected(node)
