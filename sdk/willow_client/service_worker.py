@@ -114,11 +114,8 @@ class ServiceWorker:
         await self._end()
 
     async def _drain(self) -> None:
-        try:
-            async with asyncio.timeout(self._drain_timeout):
-                while self._at_work:
-                    await asyncio.wait(self._at_work.values())
-        except TimeoutError:
+        await asyncio.wait(self._at_work.values(), timeout=self._drain_timeout)
+        if self._at_work:
             logger.warning("%d requests took longer than the worker had left", len(self._at_work))
 
     async def _end(self) -> None:
@@ -206,14 +203,8 @@ class ServiceWorker:
 
     def _say_ready(self, *, slots: int, after: list[str]) -> None:
         self._confirming.append(after)
-        self._connection.say(
-            Ready(
-                services=self._services,
-                heartbeat_interval=self._config.heartbeat_interval,
-                slots=slots,
-                **self._config.stamp(),
-            )
-        )
+        interval, stamp = self._config.heartbeat_interval, self._config.stamp()
+        self._connection.say(Ready(services=self._services, heartbeat_interval=interval, slots=slots, **stamp))
 
     def _joined(self) -> None:
         """The broker takes words in their order: what went before this `ready` has arrived."""
