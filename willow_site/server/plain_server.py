@@ -16,6 +16,7 @@ from twisted.internet import reactor
 
 from willow_site.configuration import Configuration
 from willow_site.listening import http_address
+from willow_site.server.tls_refusal import refuse_tls
 
 BACKLOG = 4096  # connections that wait to be accepted, for the moment when all clients come back at once
 CLOSE_SECONDS = 10  # for an application to end after its connection was closed
@@ -73,6 +74,7 @@ class PlainServer(Server):
     def _begin(self) -> None:
         self._bound_socket.setblocking(False)  # as Twisted expects it
         self._bound_socket.listen(BACKLOG)
+        refuse_tls(self.http_factory)
         self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)
         self._bound_socket.close()  # Twisted has its own handle: with this one open the port would stay open too
         logger.info("Node %s listens at %s.", self._node_name, self._address)
