@@ -16,6 +16,7 @@ from api import (
     messages,
     nodes,
     queues,
+    schedules,
     services,
     sessions,
 )
@@ -34,6 +35,11 @@ def address(text: str, view: type[Any], **options: Any) -> URLPattern:
     for name in NUMBERS_IN_ADDRESSES:
         pattern = pattern.replace(f"{{{name}}}", f"(?P<{name}>{NUMBER})")
     return re_path(f"^{pattern}/?$", view.as_view(**options))
+
+
+def named(text: str, view: type[Any]) -> list[URLPattern]:
+    """For addresses with a name, which may have slashes in it."""
+    return [path(f"{text}/", view.as_view()), path(text, view.as_view(schema=None))]
 
 
 class NothingHereApi(ApiView):
@@ -72,15 +78,17 @@ urlpatterns = [
     address("dead-letters/redrives/{number}/cancel", dead_letters.CancelRedriveApi),
     address("dead-letters/redrives/{number}/undo", dead_letters.UndoRedriveApi),
     address("clients", clients.ClientsApi),
-    path("clients/<path:client_name>/", ClientRecordApi.as_view()),
-    path("clients/<path:client_name>", ClientRecordApi.as_view(schema=None)),
+    *named("clients/<path:client_name>", ClientRecordApi),
     address("sessions", sessions.SessionsApi),
     address("sessions/{number}", sessions.SessionApi),
     address("sessions/{number}/disconnect", sessions.DisconnectApi),
     address("sessions/{number}/fail-messages", sessions.FailMessagesApi),
     address("services", services.ServicesApi),
-    path("services/<path:name>/", services.ServiceApi.as_view()),
-    path("services/<path:name>", services.ServiceApi.as_view(schema=None)),
+    *named("services/<path:name>", services.ServiceApi),
+    address("schedules", schedules.SchedulesApi),
+    *named("schedules/<path:name>/run", schedules.RunScheduleApi),
+    *named("schedules/<path:name>/next", schedules.NextTimesApi),
+    *named("schedules/<path:name>", schedules.ScheduleApi),
     address("nodes", nodes.NodesApi),
     address("journal", journal.JournalApi),
     address("audit", audit.AuditApi),

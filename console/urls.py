@@ -2,7 +2,19 @@
 
 from django.urls import include, path
 
-from console.screens import analysts, audit, database, nodes, overview, queue, queue_changes, queues, reaper, services
+from console.screens import (
+    analysts,
+    audit,
+    database,
+    nodes,
+    overview,
+    queue,
+    queue_changes,
+    queues,
+    reaper,
+    schedules,
+    services,
+)
 
 app_name = "console"
 
@@ -18,6 +30,13 @@ urlpatterns = [
     path("queues/<int:queue_id>/delete/", queue_changes.queue_delete_asked, name="queue_delete"),
     path("services/", services.services, name="services"),
     path("services/<int:queue_id>/", services.service, name="service"),
+    path("schedules/", schedules.schedules, name="schedules"),
+    path("schedules/new/", schedules.schedule_new, name="schedule_new"),
+    path("schedules/<int:number>/", schedules.schedule, name="schedule"),
+    path("schedules/<int:number>/edit/", schedules.schedule_edit, name="schedule_edit"),
+    path("schedules/<int:number>/run/", schedules.schedule_run_asked, name="schedule_run"),
+    path("schedules/<int:number>/switch/", schedules.schedule_switch_asked, name="schedule_switch"),
+    path("schedules/<int:number>/delete/", schedules.schedule_delete_asked, name="schedule_delete"),
     path("nodes/", nodes.nodes, name="nodes"),
     path("reaper/", reaper.reaper, name="reaper"),
     path("database/", database.database, name="database"),

@@ -13,6 +13,7 @@ from delivery.facts.models import (
 from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.reaper.models import DutyRun
+from delivery.schedules.models import Schedule, ScheduleRun, ScheduleWatch
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 
 __all__ = [
@@ -35,6 +36,9 @@ __all__ = [
     "QueueFact",
     "RedriveJob",
     "RedrivenMessage",
+    "Schedule",
+    "ScheduleRun",
+    "ScheduleWatch",
     "Service",
     "ServiceConfig",
     "ServiceConfigVersion",
