@@ -10,7 +10,7 @@ from delivery.facts.models import (
     QueueFact,
     ServiceFact,
 )
-from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice
+from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice, RoleGrant, TransactionalPost
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.reaper.models import DutyRun
 from delivery.schedules.models import Schedule, ScheduleRun, ScheduleWatch
@@ -36,6 +36,7 @@ __all__ = [
     "QueueFact",
     "RedriveJob",
     "RedrivenMessage",
+    "RoleGrant",
     "Schedule",
     "ScheduleRun",
     "ScheduleWatch",
@@ -44,5 +45,6 @@ __all__ = [
     "ServiceConfigVersion",
     "ServiceFact",
     "SessionOrder",
+    "TransactionalPost",
     "Worker",
 ]

@@ -76,6 +76,7 @@ class PostRequest:
         "headers",
         "is_plain",
         "label",
+        "may_exceed",
         "notify",
         "poster",
         "settled",
@@ -92,6 +93,7 @@ class PostRequest:
         awaits_reply: bool = False,
         work_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
+        may_exceed: bool = False,
     ) -> None:
         self.poster = poster
         self.command = command
@@ -101,6 +103,7 @@ class PostRequest:
         if awaits_reply:
             self.notify |= REQUEST
         self.work_timeout = work_timeout
+        self.may_exceed = may_exceed  # the bound of its queue: nobody is there whom a refusal could reach
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
