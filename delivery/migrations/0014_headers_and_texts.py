@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("delivery", "0011_schedules"),
+        ("delivery", "0013_schedules"),
     ]
 
     operations = [

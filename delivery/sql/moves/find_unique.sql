@@ -7,6 +7,6 @@ FROM unnest(%(queue_id)b::bigint[], %(unique_key)b::text[]) WITH ORDINALITY AS a
 CROSS JOIN LATERAL (
     SELECT sequence, index FROM delivery_message
     WHERE queue_id = a.queue_id AND unique_key = a.unique_key
-    ORDER BY index
+    ORDER BY index + 0  -- + 0: lest the planner walk over the primary key for its order
     LIMIT 1
 ) m
