@@ -22,6 +22,7 @@ from api import (
     named_queues,
     nodes,
     queues,
+    schedules,
     service_configs,
     services,
     sessions,
@@ -50,6 +51,11 @@ class BeginningApi(APIView):
 
     def get(self, request: Request) -> HttpResponseBase:
         return redirect("api-docs")
+
+
+def named(text: str, view: type[Any]) -> list[URLPattern]:
+    """For addresses with a name, which may have slashes in it."""
+    return [path(f"{text}/", view.as_view()), path(text, view.as_view(schema=None))]
 
 
 class NothingHereApi(ApiView):
@@ -99,15 +105,17 @@ urlpatterns = [
     address("dead-letters/redrives/{number}/cancel", dead_letters.CancelRedriveApi),
     address("dead-letters/redrives/{number}/undo", dead_letters.UndoRedriveApi),
     address("clients", clients.ClientsApi),
-    path("clients/<path:client_name>/", ClientRecordApi.as_view()),
-    path("clients/<path:client_name>", ClientRecordApi.as_view(schema=None)),
+    *named("clients/<path:client_name>", ClientRecordApi),
     address("sessions", sessions.SessionsApi),
     address("sessions/{number}", sessions.SessionApi),
     address("sessions/{number}/disconnect", sessions.DisconnectApi),
     address("sessions/{number}/fail-messages", sessions.FailMessagesApi),
     address("services", services.ServicesApi),
-    path("services/<path:name>/", services.ServiceApi.as_view()),
-    path("services/<path:name>", services.ServiceApi.as_view(schema=None)),
+    *named("services/<path:name>", services.ServiceApi),
+    address("schedules", schedules.SchedulesApi),
+    *named("schedules/<path:name>/run", schedules.RunScheduleApi),
+    *named("schedules/<path:name>/next", schedules.NextTimesApi),
+    *named("schedules/<path:name>", schedules.ScheduleApi),
     address("service-configs", service_configs.ServiceConfigsApi),
     path("service-configs/<path:name>/", service_configs.ServiceConfigApi.as_view()),
     path("service-configs/<path:name>", service_configs.ServiceConfigApi.as_view(schema=None)),

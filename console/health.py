@@ -65,12 +65,14 @@ def light_of(
     duties: Sequence[DutyRun],
     snapshots: Sequence[Snapshot],
     dead_in_the_last_hour: int,
+    late: Sequence[tuple[str, float]] = (),
 ) -> Light:
     now = timezone.now()
     reasons = [
         *_of_nodes(nodes, now),
         *_of_reaper(duties, now),
         *_of_queues(queues),
+        *_of_schedules(late),
         *_of_dead_letters(dead_in_the_last_hour),
         *_of_snapshots(snapshots),
     ]
@@ -125,6 +127,16 @@ def _of_queues(queues: Sequence[QueueFigures]) -> Iterator[Reason]:
     most = settings.WILLOW.max_queue_count
     if len(queues) >= most * FULL_SHARE:
         yield Reason(Level.WARN, f"There are {len(queues):,} queues, and at most {most:,} may be.", link)
+
+
+def _of_schedules(late: Sequence[tuple[str, float]]) -> Iterator[Reason]:
+    """By name, with how many seconds each is behind."""
+    if late:
+        worst = max(seconds for _, seconds in late)
+        named = ", ".join(name for name, _ in late[:MOST_NAMED])
+        more = f" and {len(late) - MOST_NAMED:,} more" if len(late) > MOST_NAMED else ""
+        sentence = f"Schedules are up to {duration(worst)} late: {named}{more}."
+        yield Reason(Level.BAD, sentence, reverse("console:schedules"))
 
 
 def _of_dead_letters(dead: int) -> Iterator[Reason]:

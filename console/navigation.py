@@ -20,6 +20,8 @@ class Item:
 
 QUEUE_PAGES = ("console:queue", "console:queue_new", "console:queue_settings", "console:queue_purge",
                "console:queue_delete")  # fmt: skip
+SCHEDULE_PAGES = ("console:schedule", "console:schedule_new", "console:schedule_edit", "console:schedule_run",
+                  "console:schedule_switch", "console:schedule_delete")  # fmt: skip
 
 CONFIG_PAGES = ("console:service_config", "console:service_config_new")
 MESSAGE_PAGES = ("console:message", "console:message_new", "console:message_edit", "console:messages_act")
@@ -36,6 +38,7 @@ ITEMS: dict[str, tuple[Item, ...]] = {
             "console:dead_letters",
             ("console:dead_letter_list", "console:dead_letters_drop", "console:redrive_new", "console:redrive"),
         ),
+        Item("Schedules", "schedule", "console:schedules", SCHEDULE_PAGES),
         Item("Tag explainer", "sell", "console:tag_explainer"),
     ),
     "Programs": (

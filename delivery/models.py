@@ -13,6 +13,7 @@ from delivery.facts.models import (
 from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice, RoleGrant, TransactionalPost
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.reaper.models import DutyRun
+from delivery.schedules.models import Schedule, ScheduleRun, ScheduleWatch
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 
 __all__ = [
@@ -36,6 +37,9 @@ __all__ = [
     "RedriveJob",
     "RedrivenMessage",
     "RoleGrant",
+    "Schedule",
+    "ScheduleRun",
+    "ScheduleWatch",
     "Service",
     "ServiceConfig",
     "ServiceConfigVersion",

@@ -125,7 +125,12 @@ UNFOLD: dict[str, Any] = {
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
     "STYLES": ["console.assets.stylesheet", "console.assets.message_stylesheet"],
-    "SCRIPTS": ["console.assets.script", "console.assets.keyboard_script", "console.assets.choices_script"],
+    "SCRIPTS": [
+        "console.assets.script",
+        "console.assets.keyboard_script",
+        "console.assets.choices_script",
+        "console.assets.local_times_script",
+    ],
     "SIDEBAR": {"navigation": "console.navigation.sidebar"},
     "COLORS": {"primary": PRIMARY_COLORS},
 }

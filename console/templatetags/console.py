@@ -56,6 +56,14 @@ def moment(at: datetime | None) -> SafeString | str:
 
 
 @register.filter
+def zoned(at: datetime | None) -> SafeString | str:
+    """Date and time in the zone that it has."""
+    if at is None:
+        return NOTHING
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} {at.tzname()}")
+
+
+@register.filter
 def count(value: float | None) -> str:
     return NOTHING if value is None else figure(value)
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from clients.models import Permission
 from delivery.commands.settle import SETTLING
-from delivery.commands.unsupported import refuse_unsupported
 from delivery.moves.posting import PostRequest
 from delivery.moves.service_names import stream_is_no_service
 from delivery.protocol.commands import Post
@@ -14,7 +13,6 @@ from queues.definitions import QueueRecord, tag_set
 
 
 def post(session: Session, command: Post) -> None:
-    refuse_unsupported(command)
     for name in command.queues:
         session.require(Permission.POST, name)
     submit_post(session, command, tag_set(command.tags) if command.tags else ())

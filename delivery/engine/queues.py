@@ -121,7 +121,7 @@ class Directory:
             else:
                 created(queue, is_new)
 
-        self._in_order(name, lambda: self._run(name, lambda c: _define(c, name, tags, chosen), work_done, failed))
+        self._in_order(name, lambda: self._run(name, lambda c: define_queue(c, name, tags, chosen), work_done, failed))
 
     def watch(self, name: str, tags: Iterable[str], match: Match, join: Callable[[QueueRecord], None]) -> Watch:
         watch = Watch(name, frozenset(tags), match, join)
@@ -249,7 +249,7 @@ async def _read_name(connection: AsyncConnection[Any], name: str) -> list[QueueR
         return [record_of(row) for row in await cursor.fetchall()]
 
 
-async def _define(
+async def define_queue(
     connection: AsyncConnection[Any], name: str, tags: tuple[str, ...], chosen: Mapping[str, Any]
 ) -> tuple[QueueRecord, bool, list[int]]:
     """The queue, whether it is new, and the other nodes that must hear of it."""
@@ -263,6 +263,11 @@ async def _define(
     raise WillowError(
         Code.OVERLOADED, name, f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows."
     )
+
+
+async def find_queue(connection: AsyncConnection[Any], name: str, tags: tuple[str, ...]) -> QueueRecord | None:
+    """For those who work without a directory."""
+    return next((queue for queue in await _read_name(connection, name) if queue.tags == tags), None)
 
 
 async def _live_nodes(connection: AsyncConnection[Any]) -> list[int]:

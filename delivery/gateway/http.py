@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from delivery.commands.read import stream_is_subscribed_to
 from delivery.engine.demands import NO_SESSION, Demand, Rotation
 from delivery.engine.queues import default_match
-from delivery.moves.posting import PostRequest
+from delivery.moves.posting import Copy, PostRequest
 from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol.commands import Fetch, Pop, Post
@@ -30,6 +30,7 @@ class Stored:
     queue: QueueRecord
     sequence: int
     index: int
+    duplicate: bool  # it was there already
 
 
 def post(command: Post) -> list[Stored]:
@@ -55,6 +56,10 @@ def on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float)
         raise in_doubt() from None
 
 
+def _stored(copy: Copy) -> Stored:
+    return Stored(copy.queue, copy.sequence, copy.index, copy.is_repeat)
+
+
 class HttpPoster:
     """It is told whether its post was stored. There is nobody to tell what becomes of the message later."""
 
@@ -68,7 +73,7 @@ class HttpPoster:
 
     def post_stored(self, request: PostRequest) -> None:
         if not self._answer.done():
-            self._answer.set_result([Stored(copy.queue, copy.sequence, copy.index) for copy in request.copies])
+            self._answer.set_result([_stored(copy) for copy in request.copies])
 
     def post_handed_over(self, request: PostRequest) -> None:
         self.post_stored(request)

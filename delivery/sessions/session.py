@@ -136,6 +136,8 @@ class Session:
                 row.index,
                 row.attempts,
                 row.priority,
+                headers=row.headers,
+                group=row.group_key,
                 left=left,
                 work_timeout=None if finished else row.work_timeout,
             )

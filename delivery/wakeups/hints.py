@@ -92,6 +92,11 @@ class Hints:
         self._next.notices = True
         self._something.set()
 
+    def queue_made(self, queue_id: int) -> None:
+        """For those who cannot wait until the nodes know it."""
+        self._next.defined.append(queue_id)
+        self._something.set()
+
     def requests_given(self, nodes: Iterable[int]) -> None:
         self._next.requests.update(nodes)
         self._something.set()

@@ -281,14 +281,16 @@ class Taker:
     work_timeout: float | None = None
 
 
-@pytest.mark.parametrize(("statement", "messages"), [("post_one", 1), ("post", 2)])
+@pytest.mark.parametrize(
+    ("statement", "messages", "group"), [("post_one", 1, None), ("post", 2, None), ("post_with", 1, "g")]
+)
 async def test_a_post_leads_where_the_table_says(
-    connection: StatementConnection, statement: str, messages: int
+    connection: StatementConnection, statement: str, messages: int, group: str | None
 ) -> None:
     async def end_of_post(kind: Kind, *, delay: float | None = None, taken: bool = False) -> State:
         async with connection.transaction(force_rollback=True):
             queue = await define(connection, "q", kind=kind.value)
-            command = Post(queues=("q",), message=b"m", delay=delay)
+            command = Post(queues=("q",), message=b"m", delay=delay, group=group)
             copies = [PostRequest(NobodyPosts(), command, [queue]).copies[0] for _ in range(messages)]
             takers: dict[Copy, Taker] = {copy: Taker(index_before=0) for copy in copies} if taken else {}
             await insert_copies(connection, copies, NODE, takers)

@@ -31,6 +31,7 @@ from delivery.moves.states import State
 from delivery.operating import clients, dead_letters, messages, queues, redrive_jobs, sessions
 from delivery.operating.audit import at_shell, audited, staff
 from delivery.operating.permissions import May
+from delivery.operating.schedules import schedule_create
 from delivery.protocol.errors import Code, WillowError
 from delivery.serving import changes
 from queues.models import Queue, Tag
@@ -66,6 +67,8 @@ class World:
         changes.service_config_change(name="resize", config={"size": 2}, heartbeat_interval=5, by=OPERATOR)
         self.group = Group.objects.create(name="night shift")
         self.person = User.objects.create_user("colleague")
+        plan = {"name": "nightly", "queue": "orders", "message": b"m", "cron": "@daily"}
+        self.schedule = schedule_create(values=plan, by=OPERATOR)
         AuditEntry.objects.all().delete()
 
     def _put(self, queue: Queue, state: State, **fields: Any) -> str:
@@ -103,6 +106,10 @@ QUEUE_FORM = {
 }  # fmt: skip
 SERVICE_FORM = {
     "heartbeat_interval": "5", "versions-TOTAL_FORMS": "0", "versions-INITIAL_FORMS": "0", "config": '{"size": 3}',
+}  # fmt: skip
+SCHEDULE_FORM = {
+    "name": "nightly", "queue": "orders", "message": "m", "cron": "@hourly", "time_zone": "UTC", "missed": "skip",
+    "priority": "0", "enabled": "on",
 }  # fmt: skip
 PASSWORDS = {"password1": "correct horse", "password2": "correct horse", "usable_password": "true"}
 
@@ -153,6 +160,13 @@ CONSOLE: dict[str, tuple[Act, list[str]]] = {
     ),
     "redrive_stop": (lambda w: w.console("redrive_stop", w.running.pk), ["cancel redrive"]),
     "redrive_back": (lambda w: w.console("redrive_back", w.done.pk), ["undo redrive"]),
+    "schedule_new": (
+        lambda w: w.console("schedule_new", **{**SCHEDULE_FORM, "name": "hourly"}), ["create schedule"],
+    ),
+    "schedule_edit": (lambda w: w.console("schedule_edit", w.schedule.pk, **SCHEDULE_FORM), ["change schedule"]),
+    "schedule_switch": (lambda w: w.console("schedule_switch", w.schedule.pk), ["change schedule"]),
+    "schedule_run": (lambda w: w.console("schedule_run", w.schedule.pk), ["run schedule"]),
+    "schedule_delete": (lambda w: w.console("schedule_delete", w.schedule.pk), ["delete schedule"]),
     "client_new": (lambda w: w.console("client_new", name="new", persistent="yes"), ["create client"]),
     "client_remove": (lambda w: (w.session.delete(), w.console("client_remove", w.client.pk)), ["delete client"]),
     "key_new": (lambda w: w.console("key_new", w.client.pk, grants="orders:post"), ["make key"]),
@@ -262,6 +276,17 @@ REST: dict[str, tuple[Act, list[str]]] = {
         lambda w: w.rest("POST", f"dead-letters/redrives/{w.running.pk}/cancel"), ["cancel redrive"],
     ),
     "UndoRedriveApi POST": (lambda w: w.rest("POST", f"dead-letters/redrives/{w.done.pk}/undo"), ["undo redrive"]),
+    "SchedulesApi POST": (
+        lambda w: w.rest("POST", "schedules", {"name": "new", "queue": "orders", "message": "m", "every": 60}),
+        ["create schedule"],
+    ),
+    "ScheduleApi PUT": (
+        lambda w: w.rest("PUT", "schedules/nightly", {"queue": "orders", "message": "m", "every": 60}),
+        ["change schedule"],
+    ),
+    "ScheduleApi PATCH": (lambda w: w.rest("PATCH", "schedules/nightly", {"enabled": False}), ["change schedule"]),
+    "ScheduleApi DELETE": (lambda w: w.rest("DELETE", "schedules/nightly"), ["delete schedule"]),
+    "RunScheduleApi POST": (lambda w: w.rest("POST", "schedules/nightly/run"), ["run schedule"]),
     "DisconnectApi POST": (lambda w: w.rest("POST", f"sessions/{w.session.pk}/disconnect"), ["disconnect session"]),
     "QueueApiByName PATCH": (
         lambda w: w.rest("PATCH", "queue?name=orders&tag=eu", {"retry_limit": 9}), ["change queue"],
@@ -308,6 +333,18 @@ COMMANDS: dict[str, tuple[Act, list[str]]] = {
             run("key", "list"),
         ],
         ["make key", "expire key", "rotate key", "revoke key"],
+    ),
+    "schedule": (
+        lambda w: [
+            run("schedule", "create", "new", "--queue", "orders", "--message", "m", "--every", "60"),
+            run("schedule", "change", "new", "--every", "90"),
+            run("schedule", "pause", "new"),
+            run("schedule", "resume", "new"),
+            run("schedule", "run", "new"),
+            run("schedule", "delete", "new"),
+            run("schedule", "list"),
+        ],
+        ["create schedule", *["change schedule"] * 3, "run schedule", "delete schedule"],
     ),
     "analyst_role": (
         lambda w: [run("analyst_role", "create", "--role", ANALYST), run("analyst_role", "grant", "--role", ANALYST)],
@@ -377,7 +414,8 @@ def test_every_command_is_among_these() -> None:
 READERS = {
     "queue_record", "act_on_filter", "drop_batch", "failed_places", "describe", "queues_of", "dead_letter_queue_ids",
     "dead_letter_groups", "check_are_dead_letter_queues", "redrive_dry_run", "check_config",
-    "check_heartbeat_interval", "statements_for_an_administrator",
+    "check_heartbeat_interval", "values_of", "already_there", "preview", "upcoming", "database_now",
+    "statements_for_an_administrator",
 }  # fmt: skip
 
 
