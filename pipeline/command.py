@@ -7,7 +7,8 @@ import sys
 
 import psycopg
 
-from pipeline.errors import AlreadyRunningError, PipelineError
+from pipeline.errors import AlreadyRunningError
+from pipeline.failures import explained, keep_trace
 
 # Name, what it does, and the module that has `add_arguments(parser)` and `main(arguments) -> exit code`.
 COMMANDS = (
@@ -34,9 +35,6 @@ def main(arguments: list[str]) -> int:
     except AlreadyRunningError as error:
         print(error, file=sys.stderr)
         return ALREADY_RUNNING
-    except PipelineError as error:
-        print(error, file=sys.stderr)
-        return FAILED
     except psycopg.errors.UndefinedTable:
         print("The database has no tables for the pipeline. Run `./willow manage migrate`.", file=sys.stderr)
         return FAILED
@@ -48,6 +46,17 @@ def main(arguments: list[str]) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception as error:
+        _tell(error)
+        return FAILED
+
+
+def _tell(error: Exception) -> None:
+    """One sentence here, everything else in a file."""
+    print(explained(error), file=sys.stderr)
+    trace = keep_trace(error, os.environ)
+    if trace:
+        print(f"Everything that is known about it is in {trace}.", file=sys.stderr)
 
 
 def _explain(arguments: list[str]) -> int:

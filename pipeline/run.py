@@ -13,12 +13,22 @@ from pipeline.archive.parts import Offset, begin_offset, mark_pending, read_offs
 from pipeline.archive.strays import set_strays_aside
 from pipeline.archive.verification import journal_days, verify_days
 from pipeline.computing import compute_pending
-from pipeline.database import Connection, bound_statements, connect, fingerprint, horizon, sole_run, value
+from pipeline.database import (
+    Connection,
+    bound_statements,
+    connect,
+    fingerprint,
+    horizon,
+    next_transaction,
+    sole_run,
+    value,
+)
 from pipeline.errors import PipelineError
 from pipeline.health import write_findings
 from pipeline.options import Options
 from pipeline.progress import Progress
 from pipeline.runs import Run, recorded
+from pipeline.writing.merging import drop_leftovers
 
 ARCHIVED_DAYS = """
     SELECT DISTINCT day FROM willow_archive_parts
@@ -37,6 +47,7 @@ def run(
     """Archive and compute what is new. With `since` or `until`, compute the facts of those days again as well."""
     progress = progress or Progress()
     with connect(options.database_url) as connection, sole_run(connection), recorded(connection, "run") as record:
+        drop_leftovers(connection)
         offset = _known_offset(connection, options)
         roll_forward(connection, Files(spark, options.archive))
         _append(spark, connection, options, offset, record, progress)
@@ -63,9 +74,10 @@ def backfill(
     """
     progress = progress or Progress()
     with connect(options.database_url) as connection, sole_run(connection), recorded(connection, "backfill") as record:
+        drop_leftovers(connection)
         offset = read_offset(connection) or begin_offset(connection, fingerprint(connection), options.archive)
         days = journal_days(connection)
-        restored = offset.database != fingerprint(connection)
+        restored = offset.database != fingerprint(connection) or offset.next_tx > next_transaction(connection)
         if restored:
             since = until = None
             _settle(connection, days, progress)
@@ -119,6 +131,12 @@ def _known_offset(connection: Connection, options: Options) -> Offset:
             f"The archive was read from another database ({offset.database}) than this one ({database}): it was "
             "restored, or recovered to an earlier time.",
             "`./willow pipeline backfill` archives the days of this database again, and keeps all older days.",
+        )
+    if offset.next_tx > next_transaction(connection):
+        raise PipelineError(
+            f"The offset is transaction {offset.next_tx}, but this server has come no further than "
+            f"{next_transaction(connection)}: nothing new would ever be read.",
+            "`./willow pipeline backfill` archives the days of this database again, and sets the offset right.",
         )
     if offset.archive != options.archive:
         raise PipelineError(

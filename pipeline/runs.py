@@ -8,7 +8,7 @@ from datetime import date
 import psycopg
 
 from pipeline.database import Connection, let_statement_end, value
-from pipeline.errors import PipelineError
+from pipeline.failures import explained
 
 RUNS_KEPT = 1000
 
@@ -57,7 +57,7 @@ def recorded(connection: Connection, command: str) -> Iterator[Run]:
 def _sentence(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "It was stopped."
-    return str(error) if isinstance(error, PipelineError) else f"{type(error).__name__}: {error}"[:2000]
+    return str(explained(error))[:2000] if isinstance(error, Exception) else type(error).__name__
 
 
 def _try_to_end(connection: Connection, number: int, run: Run, state: str, error: str) -> None:

@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 from pipeline.archive.files import Files
 from pipeline.archive.parts import Part, add_parts, days_changed, move_offset, roll_forward
 from pipeline.archive.staging import posted_days, stage, staged_parts
-from pipeline.database import Connection, horizon, spark_reason
+from pipeline.database import Connection, horizon
 from pipeline.errors import PipelineError
+from pipeline.failures import spark_reason
 from pipeline.options import Options
 from pipeline.reading.journal import read_slice
 from pipeline.reading.slices import Slice, slices

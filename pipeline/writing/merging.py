@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from pipeline.database import Connection, jdbc_options
 from pipeline.options import Options
-from pipeline.writing.tables import JSON_COLUMNS, Table
+from pipeline.writing.tables import JSON_COLUMNS, STAGING, Table
 
 
 def stage_facts(connection: Connection, options: Options, table: Table, facts: DataFrame) -> None:
@@ -45,6 +45,15 @@ def replace_all(connection: Connection, table: Table) -> None:
 
 def drop_staging(connection: Connection, table: Table) -> None:
     connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(table.staging)))
+
+
+def drop_leftovers(connection: Connection) -> None:
+    """The staging tables of a run that was killed: no other run is under way."""
+    found = connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND starts_with(tablename, %s)", [STAGING]
+    ).fetchall()
+    for (name,) in found:
+        connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(name)))
 
 
 def _delete_gone(table: Table) -> sql.Composed:
