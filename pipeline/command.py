@@ -13,9 +13,15 @@ from pipeline.failures import explained, keep_trace
 # Name, what it does, and the module that has `add_arguments(parser)` and `main(arguments) -> exit code`.
 COMMANDS = (
     ("run", "archives what is new in the journal and computes the facts that it changes", "pipeline.commands.run"),
+    (
+        "follow",
+        "archives what is new every few seconds, with the facts of the newest minutes",
+        "pipeline.commands.follow",
+    ),
     ("backfill", "archives again the days that are still in the journal", "pipeline.commands.backfill"),
     ("status", "shows the progress of the archive, and how the last runs ended", "pipeline.commands.status"),
     ("report", "writes a page with charts about queues, dead letters and health", "pipeline.report.command"),
+    ("erase", "removes bodies, error texts and names of clients from everywhere", "pipeline.commands.erase"),
     ("replay", "posts archived messages again", "pipeline.replay"),
 )
 FAILED, MISUSED, ALREADY_RUNNING, INTERRUPTED = 1, 2, 3, 130  # exit codes

@@ -1,4 +1,4 @@
-"""Facts of days whose rows changed: from the archive, through the transforms, into Parquet and PostgreSQL.
+"""Facts of days whose rows changed: from the archive, through the transforms, into Iceberg tables and PostgreSQL.
 
 Days are computed again as a whole and replace what was there, so that it does not matter how often that is done, nor
 where it was interrupted: a day is pending until the transaction that merges its facts.
@@ -7,15 +7,18 @@ where it was interrupted: a day is pending until the transaction that merges its
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.archive.files import Files
-from pipeline.archive.parts import paths_of_days, present
-from pipeline.archive.staging import read_archived
+from pipeline.archive.journal_table import files_about, open_journal, present
+from pipeline.archive.leftovers import let_count
+from pipeline.archive.staging import read_archived, write_by_day
 from pipeline.database import Connection
 from pipeline.facts.catalogue import FACTS
 from pipeline.facts.sorting import bad_rows, good_rows
+from pipeline.lake.catalog import PointerMove
+from pipeline.lake.table import LakeTable, open_table, place_of
 from pipeline.options import Options
 from pipeline.progress import Progress
 from pipeline.reading.journal import conformed
@@ -48,24 +51,35 @@ def compute_days(
     for fault in bad_rows(archived).collect():
         faults[fault["fault"]] = faults.get(fault["fault"], 0) + fault["count"]
     rows = good_rows(archived)
+    folders, moves = [], []
     for table, transform in FACTS:
         facts = _of_days(conformed(transform(rows), table.schema, f"The facts for {table.name}"), table, days).persist()
         try:
-            _write_parquet(files, table, facts, days)
+            folder = write_by_day(connection, files, place_of(table.in_lake), facts.coalesce(1), table.time)
             stage_facts(connection, options, table, facts)
         finally:
             facts.unpersist()
+        folders.append(folder)
+        moves.append(_replacement(connection, files, table, folder, days))
     with connection.transaction():
         written = sum(merge_days(connection, table, days) for table, _ in FACTS)
+        for move in moves:
+            if move:
+                move.make(connection)
+        let_count(connection, folders)
         connection.execute("DELETE FROM willow_pending_days WHERE day = ANY (%s)", [list(days)])
     for table, _ in FACTS:
         drop_staging(connection, table)
     return written
 
 
+def open_facts(connection: Connection, archive: str) -> list[LakeTable]:
+    return [open_table(connection, archive, table.in_lake, table.schema, table.time) for table, _ in FACTS]
+
+
 def rows_of_days(spark: SparkSession, connection: Connection, files: Files, days: Sequence[date]) -> DataFrame:
     """All archived rows that ended on one of the days, or were posted on one."""
-    urls = present(files, paths_of_days(connection, days))
+    urls = present(files, files_about(open_journal(connection, files.root), days))
     if not urls:
         return spark.createDataFrame([], JOURNAL)
     ended, posted = F.to_date("ended_at"), F.to_date("posted_at")
@@ -74,20 +88,16 @@ def rows_of_days(spark: SparkSession, connection: Connection, files: Files, days
 
 def _of_days(facts: DataFrame, table: Table, days: Sequence[date]) -> DataFrame:
     """Rows posted on these days may have ended on others, and the other way round: those days are not whole."""
-    return facts.where(_day_of(table).isin(*days))
+    return facts.where(F.to_date(table.time).isin(*days))
 
 
-def _day_of(table: Table) -> Column:
-    return F.col("day") if "day" in table.columns else F.to_date("bucket")
-
-
-def _write_parquet(files: Files, table: Table, facts: DataFrame, days: Sequence[date]) -> None:
-    folder = f"facts/{table.name.removeprefix('willow_')}"
-    for day in days:
-        files.delete(f"{folder}/day={day}")
-    facts.withColumn("day", _day_of(table)).coalesce(1).write.mode("append").partitionBy("day").parquet(
-        files.url(folder)
-    )
+def _replacement(
+    connection: Connection, files: Files, table: Table, folder: str, days: Sequence[date]
+) -> PointerMove | None:
+    """The commit by which the days' files of facts give way to those in the folder."""
+    lake = open_table(connection, files.root, table.in_lake, table.schema, table.time)
+    new = [files.url(path) for path in files.below(folder) if path.endswith(".parquet")]
+    return lake.prepare(add=new, remove=lake.files_of(days))
 
 
 def _groups(days: Sequence[date]) -> Iterator[Sequence[date]]:

@@ -33,7 +33,7 @@ def explained(error: Exception) -> PipelineError:
     if unreadable:
         return PipelineError(
             f"The archive's file {unreadable.group(1)} cannot be read: it is damaged.",
-            "Restore it from the archive's backup; or delete it, and `./willow pipeline backfill` archives its day again.",
+            "Restore it from the backup; or delete it: then `./willow pipeline backfill` archives its day again.",
         )
     if OUT_OF_MEMORY.search(text):
         return PipelineError("Spark ran out of memory.", "Raise WILLOW_PIPELINE_MEMORY.")

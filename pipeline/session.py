@@ -90,6 +90,15 @@ def submitted_settings() -> dict[str, str]:
     return dict(SparkConf().getAll())
 
 
+def chosen_master(argument: str | None) -> str | None:
+    """What --master says, unless spark-submit has chosen already."""
+    if not is_submitted():
+        return argument
+    if argument:
+        raise PipelineError("spark-submit chooses the Spark to run on.", "Give --master to it, before the file.")
+    return submitted_settings()["spark.master"]
+
+
 def _check_submitted_driver(session: SparkSession) -> None:
     """Java runs already, so a driver can no more be added: spark-submit must have brought it."""
     jvm: Any = session.sparkContext._jvm

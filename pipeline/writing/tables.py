@@ -24,6 +24,15 @@ class Table:
         return self.name.replace("willow_", STAGING, 1)
 
     @property
+    def in_lake(self) -> str:
+        return self.name.removeprefix("willow_")
+
+    @property
+    def time(self) -> str:
+        """The column that says to which day a row belongs."""
+        return "day" if "day" in self.columns else "bucket"
+
+    @property
     def columns(self) -> list[str]:
         return list(self.schema.fieldNames())
 

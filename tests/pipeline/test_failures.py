@@ -21,7 +21,7 @@ exit 1
 IVY = """:: resolving dependencies :: org.apache.spark#spark-submit-parent-1;1.0
 \t\t::          UNRESOLVED DEPENDENCIES         ::
 \t\t:: org.postgresql#postgresql;42.7.4: not found
-Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: org.postgresql#postgresql;42.7.4: not found]
+Exception in thread "main" java.lang.Exception: [unresolved dependency: org.postgresql#postgresql;42.7.4: not found]
 \tat org.apache.spark.util.MavenUtils$.resolveMavenCoordinates(MavenUtils.scala:474)
 """
 

@@ -54,7 +54,7 @@ def test_an_archive_that_lost_a_file_says_so_and_is_mended_from_the_journal(
     ledger.write(row(1), row(2))
     ledger.run(spark)
     before = ledger.facts()
-    [file] = ledger.folder.glob("journal/day=*/*.parquet")
+    [file] = ledger.folder.glob("journal/data/**/*.parquet")
     file.unlink()
     with pytest.raises(PipelineError, match=rf"lacks .*{file.name}.*backfill"):
         ledger.run(spark, since=NOON.date())
