@@ -87,6 +87,9 @@ class PendingDay(models.Model):
     """A day whose facts must be computed again, because rows were archived since. Cleared with the facts."""
 
     day = models.DateField(primary_key=True, db_comment="The day (UTC).")
+    posted_only = models.BooleanField(
+        db_default=False, db_comment="Whether the only news is that messages which were posted on the day have ended."
+    )
 
     class Meta:
         db_table = "willow_pending_days"

@@ -16,9 +16,9 @@ class Offset:
 
 
 MARK_PENDING = """
-    INSERT INTO willow_pending_days (day)
-    SELECT unnest(%s::date[])
-    ON CONFLICT DO NOTHING
+    INSERT INTO willow_pending_days AS pending (day, posted_only)
+    SELECT unnest(%s::date[]), %s
+    ON CONFLICT (day) DO UPDATE SET posted_only = pending.posted_only AND excluded.posted_only
 """
 
 
@@ -49,8 +49,10 @@ def days_changed(connection: Connection, days: Iterable[date], posted_days: Iter
     """Days have other rows than before: they must be compared again, and theirs and the posters' facts computed."""
     changed = sorted(set(days))
     connection.execute("DELETE FROM willow_archive_days WHERE day = ANY (%s)", [changed])
-    mark_pending(connection, [*changed, *posted_days])
+    mark_pending(connection, changed)
+    mark_pending(connection, posted_days, posted_only=True)
 
 
-def mark_pending(connection: Connection, days: Iterable[date]) -> None:
-    connection.execute(MARK_PENDING, [sorted(set(days))])
+def mark_pending(connection: Connection, days: Iterable[date], *, posted_only: bool = False) -> None:
+    """With `posted_only`, nothing has changed but that messages which were posted on these days have ended."""
+    connection.execute(MARK_PENDING, [sorted(set(days)), posted_only])

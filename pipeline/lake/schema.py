@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from pyiceberg.schema import Schema
+from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -31,13 +31,13 @@ TYPES: dict[str, IcebergType] = {
 
 
 def iceberg_schema(schema: StructType) -> Schema:
+    """With the numbers that Iceberg gives to the fields of a new table."""
     numbers = count(1)
-    return Schema(
-        *(
-            NestedField(next(numbers), field.name, iceberg_type(field.dataType.simpleString(), next(numbers)))
-            for field in schema
-        )
+    fields = (
+        NestedField(next(numbers), field.name, iceberg_type(field.dataType.simpleString(), next(numbers)))
+        for field in schema
     )
+    return assign_fresh_schema_ids(Schema(*fields))
 
 
 def iceberg_type(spark_type: str, element_id: int) -> IcebergType:

@@ -18,7 +18,8 @@ UNITS = sorted(path.name for path in FOLDER.glob("willow-*.[st]*r*") if path.suf
 UNIT_KEYS = {
     "Unit": {"Description", "After", "Wants"},
     "Service": {
-        "Type", "User", "WorkingDirectory", "ExecStart", "SuccessExitStatus", "CPUSchedulingPolicy", "Restart", "RestartSec",
+        "Type", "User", "WorkingDirectory", "ExecStart", "SuccessExitStatus", "CPUSchedulingPolicy", "Restart",
+        "RestartSec",
     },
     "Timer": {"OnBootSec", "OnUnitInactiveSec"},
     "Install": {"WantedBy"},
