@@ -1,11 +1,12 @@
 """The archive and the facts as Iceberg tables: what readers see is whole at every moment, and exactly what counts."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-import duckdb
 import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
@@ -20,14 +21,18 @@ from pipeline.database import connect
 from pipeline.errors import PipelineError
 from pipeline.lake.history import forget_past, kept_times
 from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, fill, row
+from willow_site.configuration import PROJECT_FOLDER
 
 pytestmark = pytest.mark.usefixtures("only_queue_facts")
 
 
+def uri_of(ledger: Ledger) -> str:
+    return ledger.url.replace("postgresql://", "postgresql+psycopg://")
+
+
 def catalog_of(ledger: Ledger) -> SqlCatalog:
     """As a reader opens it, who knows nothing of Willow."""
-    uri = ledger.url.replace("postgresql://", "postgresql+psycopg://")
-    catalog = load_catalog("willow", type="sql", uri=uri, init_catalog_tables="false")
+    catalog = load_catalog("willow", type="sql", uri=uri_of(ledger), init_catalog_tables="false")
     assert isinstance(catalog, SqlCatalog)
     return catalog
 
@@ -43,31 +48,36 @@ def small_files(ledger: Ledger, spark: SparkSession) -> Iterator[Ledger]:
     yield ledger
 
 
-def test_every_kind_of_reader_finds_the_same_rows(ledger: Ledger, spark: SparkSession) -> None:
+def examples() -> list[str]:
+    """The examples of the page for readers, in order."""
+    page = (PROJECT_FOLDER / "docs" / "pipeline.md").read_text(encoding="utf-8")
+    section = page.partition("\n## The archive\n")[2].partition("\n## ")[0]
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+
+
+def test_the_readers_of_the_page_find_the_same_rows(ledger: Ledger, spark: SparkSession) -> None:
     fill(ledger, 3)
     ledger.run(spark)
-    catalog = catalog_of(ledger)
-    journal = catalog.load_table("willow.journal")
-    expected = sorted(ledger.query("SELECT queue_name, index FROM willow_journal_v1"))
+    found: dict[str, Any] = {"spark": spark}
+    for example in examples():
+        here = example.replace("postgresql+psycopg://willow_analyst:secret@db.example.org:5432/willow", uri_of(ledger))
+        exec(here.replace("2026-11-16", NOON.date().isoformat()), found)
+    dead = ledger.query("SELECT queue_name, reason, error FROM willow_journal_v1 WHERE outcome = 'dead' ORDER BY error")
+    read = found["frame"].sort_values("error")[["queue_name", "reason", "error"]]
+    assert list(read.itertuples(index=False, name=None)) == dead != []
+    per_queue = ledger.query("SELECT queue_name, count(*) FROM willow_journal_v1 GROUP BY 1 ORDER BY 1")
+    assert sorted(found["per_queue"]) == per_queue
+    assert found["messages"] == len(found["earlier"]) == sum(count for _, count in per_queue)
 
-    frame = journal.scan(selected_fields=("queue_name", "index")).to_pandas()
-    assert sorted(frame.itertuples(index=False, name=None)) == expected
-    only_today = journal.scan(row_filter=f"ended_at >= '{NOON.date()}T00:00:00+00:00'").to_arrow()
-    assert {time.date() for time in only_today["ended_at"].to_pylist()} == {NOON.date()}
 
-    files = [task.file.file_path for task in journal.scan().plan_files()]
-    assert sorted(duckdb.read_parquet(files).select("queue_name, index").fetchall()) == expected
-    arrow = journal.scan().to_duckdb("journal")
-    assert arrow.sql("SELECT count(*) FROM journal").fetchall() == [(len(expected),)]
-    assert spark.read.parquet(*files).count() == len(expected)
-
-    facts = catalog.load_table("willow.queue_facts").scan().to_arrow().to_pylist()
-    in_postgres = ledger.query("SELECT grain, bucket, queue_id, posted, finished, wait_p50 FROM willow_queue_facts")
-    read = [
-        tuple(fact[name] for name in ("grain", "bucket", "queue_id", "posted", "finished", "wait_p50"))
-        for fact in facts
-    ]
-    assert sorted(map(str, read)) == sorted(map(str, in_postgres))
+def test_the_facts_are_the_same_in_both_places(ledger: Ledger, spark: SparkSession) -> None:
+    fill(ledger, 1)
+    ledger.run(spark)
+    names = ("grain", "bucket", "queue_id", "posted", "finished", "wait_p50")
+    read = catalog_of(ledger).load_table("willow.queue_facts").scan(selected_fields=names).to_arrow().to_pylist()
+    in_postgres = ledger.query(f"SELECT {', '.join(names)} FROM willow_queue_facts")
+    assert {tuple(fact[name] for name in names) for fact in read} == set(in_postgres)
+    assert len(read) == len(in_postgres)
 
 
 @pytest.mark.parametrize("dies_in", ["write_journal", "let_count"])
