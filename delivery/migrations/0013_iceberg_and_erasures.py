@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('delivery', '0010_no_checks_on_the_way'),
+        ('delivery', '0012_messages_by_index'),
     ]
 
     operations = [
