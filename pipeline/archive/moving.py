@@ -1,7 +1,6 @@
 """An archive that is not where its tables say, or not as far: after a move, and after a restore."""
 
-from pyiceberg.io import InputFile
-from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 
 from pipeline.archive.files import Files
 from pipeline.archive.journal_table import NAME, open_journal
@@ -21,7 +20,7 @@ class MovedFiles(PyArrowFileIO):
         super().__init__()
         self._before, self._now = before, now
 
-    def new_input(self, location: str) -> InputFile:
+    def new_input(self, location: str) -> PyArrowFile:
         return super().new_input(location.replace(self._before, self._now, 1))
 
 

@@ -101,7 +101,7 @@ class PreparingCatalog(NoopCatalog):
         version = MetastoreCatalog._parse_metadata_version(table.metadata_location) + 1
         place = _write(metadata, version)
         self.prepared = PointerMove(table.name()[-1], table.metadata_location, place)
-        return CommitTableResponse(metadata=metadata, metadata_location=place)
+        return CommitTableResponse.model_validate({"metadata": metadata, "metadata-location": place})
 
 
 def pointers(connection: Connection) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pyiceberg.io.pyarrow import parquet_files_to_data_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table, TableProperties
-from pyiceberg.transforms import DayTransform, IdentityTransform
+from pyiceberg.transforms import DayTransform, IdentityTransform, Transform
 from pyiceberg.types import DateType, TimestamptzType
 from pyspark.sql.types import StructType
 
@@ -62,7 +62,9 @@ class LakeTable:
         """The least and the greatest time in a column of a file."""
         number = self.table.schema().find_field(column).field_id
         bounds = (file.entry.lower_bounds[number], file.entry.upper_bounds[number])
-        least, greatest = (EPOCH + timedelta(microseconds=from_bytes(TimestamptzType(), bound)) for bound in bounds)
+        least, greatest = (
+            EPOCH + timedelta(microseconds=int(from_bytes(TimestamptzType(), bound))) for bound in bounds
+        )
         return least, greatest
 
     def note(self, name: str) -> str | None:
@@ -132,7 +134,7 @@ def place_of(name: str) -> str:
 
 def _by_day(schema: Any, time: str) -> PartitionSpec:
     field = schema.find_field(time)
-    transform = IdentityTransform() if isinstance(field.field_type, DateType) else DayTransform()
+    transform: Transform[Any, Any] = IdentityTransform() if isinstance(field.field_type, DateType) else DayTransform()
     return PartitionSpec(PartitionField(field.field_id, PARTITION_ID, transform, "day"))
 
 
