@@ -1,6 +1,14 @@
 """Where Django looks for the models of this app. Each is defined in the room that it belongs to."""
 
-from delivery.facts.archive_models import ArchiveDay, ArchivePart, PendingDay, PipelineOffset
+from delivery.facts.archive_models import (
+    ArchiveDay,
+    ArchiveLeftover,
+    Erasure,
+    IcebergNamespaceProperty,
+    IcebergTable,
+    PendingDay,
+    PipelineOffset,
+)
 from delivery.facts.models import (
     ClientFact,
     DeadLetterCluster,
@@ -18,14 +26,17 @@ from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion
 
 __all__ = [
     "ArchiveDay",
-    "ArchivePart",
+    "ArchiveLeftover",
     "AuditEntry",
     "ClientFact",
     "DeadLetterCluster",
     "DedupeValue",
     "DutyRun",
     "EndedCount",
+    "Erasure",
     "HealthFinding",
+    "IcebergNamespaceProperty",
+    "IcebergTable",
     "Journal",
     "Message",
     "NodeFact",

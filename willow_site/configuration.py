@@ -442,8 +442,15 @@ class Configuration:
         "WILLOW_PIPELINE_MINUTES",
         kinds.number(0.1, 10_080),
         "10",
-        "How often `pipeline_schedule` runs the pipeline.",
+        "How often `pipeline_schedule` runs the pipeline, and `follow` computes hours and days.",
         unit="minutes",
+    )
+    pipeline_lineage: str | None = setting(
+        "WILLOW_PIPELINE_LINEAGE",
+        kinds.text(r"(https?://|/)[!-~]+", "a URL such as http://marquez:5000, or the path of a file"),
+        None,
+        "Where the pipeline sends OpenLineage events: a server, or a file that gets a line for each.",
+        default_about="none are sent",
     )
     keep_unarchived: bool = setting(
         "WILLOW_KEEP_UNARCHIVED",
