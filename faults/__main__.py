@@ -1,0 +1,47 @@
+"""`./willow faults`: see --help."""
+
+import argparse
+import random
+import sys
+from pathlib import Path
+
+from faults.report import findings, summary, table
+from faults.willow.run import Plan, carry_out
+from faults.willow.troubles.network import NETWORK_TROUBLES
+from faults.willow.troubles.processes import PROCESS_TROUBLES
+from faults.willow.troubles.storage import STORAGE_TROUBLES
+
+TROUBLES = (*PROCESS_TROUBLES, *STORAGE_TROUBLES, *NETWORK_TROUBLES)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="./willow faults", description="Faults, and proof that nothing is lost.")
+    parser.add_argument("--minutes", type=float, default=2.0, help="how long faults happen (2)")
+    parser.add_argument("--seed", type=int, help="chooses the faults; a run prints its own")
+    parser.add_argument("--rate", type=float, default=100.0, help="posts a second (100)")
+    parser.add_argument("--only", help="faults whose name has this text")
+    parser.add_argument("--list", action="store_true", help="name the faults and end")
+    parser.add_argument("--logs", type=Path, help="a folder for the logs of brokers and reapers")
+    chosen = parser.parse_args(arguments)
+    if chosen.list:
+        print("\n".join(trouble.name for trouble in TROUBLES))
+        return 0
+    troubles = [trouble for trouble in TROUBLES if not chosen.only or chosen.only in trouble.name]
+    if not troubles:
+        parser.error(f"--only: no fault has {chosen.only!r} in its name; --list shows them")
+    seed = random.randrange(1_000_000) if chosen.seed is None else chosen.seed
+    print(f"Seed {seed}: ./willow faults --minutes {chosen.minutes:g} --seed {seed} --rate {chosen.rate:g}", flush=True)
+    plan = Plan(troubles, seed, chosen.minutes * 60, chosen.rate)
+    outcome = carry_out(plan, lambda line: print(line, flush=True))
+    if chosen.logs:
+        chosen.logs.mkdir(parents=True, exist_ok=True)
+        for name, text in outcome.logs.items():
+            (chosen.logs / name).write_text(text)
+    print(summary(outcome.judgement, outcome.faults))
+    print(table(outcome.judgement))
+    print("\n".join(findings(outcome.judgement)))
+    return 0 if outcome.judgement.holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,40 @@
+"""Clients that read streams under a name."""
+
+import asyncio
+
+from faults.history import Kind, Recorder
+from faults.willow.load.client import LoadClient
+from faults.willow.load.link import Fields, Link
+
+RETRY_SECONDS = 0.3
+
+
+class StreamReader(LoadClient):
+    """Registered, so its position outlives its connection. It acknowledges in the order in which messages come."""
+
+    def __init__(self, name: str, urls: list[str], recorder: Recorder, seed: int, stream: str) -> None:
+        super().__init__(name, urls, recorder, seed)
+        self._stream = stream
+
+    async def work(self, link: Link) -> None:
+        while not await self._registered(link):
+            await asyncio.sleep(RETRY_SECONDS)
+        came: asyncio.Queue[Fields] = asyncio.Queue()
+        label = self.label()
+        command = {"type": "subscribe", "queue": self._stream, "from": "oldest", "in_flight": 32, "label": label}
+        await link.send(command, came.put_nowait)
+        while not self.stopping.is_set() or not came.empty():
+            try:
+                frame = await asyncio.wait_for(came.get(), RETRY_SECONDS)
+            except TimeoutError:
+                continue
+            if frame["type"] == "message":
+                self.received(link, frame)
+                await self.say(link, "finish", frame, response=self.random.choice(("write", "sync")))
+            elif frame["type"] == "error":
+                return  # and try again on another connection
+
+    async def _registered(self, link: Link) -> bool:
+        register = {"type": "register", "name": self.name, "persistent": True, "label": self.label()}
+        frame = await self.answer(link, register)
+        return frame is not None and frame["type"] == "registered"
