@@ -1,6 +1,5 @@
 """Histories, remains and faults together, arranged so that verdicts find what they need."""
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -201,19 +200,20 @@ class Evidence:
     # faults
 
     @cached_property
-    def crashes(self) -> list[float]:
-        """When the storage lost what was not flushed."""
-        return sorted(fault.began for fault in self.faults if fault.crashes_storage or fault.loses_storage)
+    def crashes(self) -> list[Fault]:
+        """Faults in which the storage lost what was not flushed."""
+        return [fault for fault in self.faults if fault.crashes_storage or fault.loses_storage]
 
     def may_be_taken_back(self, written: float) -> bool:
         """Whether the storage crashed so soon after something was told `write` that this may be gone."""
-        if any(fault.loses_storage for fault in self.faults if fault.ended >= written):
-            return True
-        later = bisect_left(self.crashes, written)
-        return later < len(self.crashes) and self.crashes[later] - written <= UNFLUSHED_SECONDS
+        return any(
+            fault.began - UNFLUSHED_SECONDS <= written <= fault.ended
+            or (fault.loses_storage and written <= fault.ended)
+            for fault in self.crashes
+        )
 
     def crashed_between(self, earlier: float, later: float) -> bool:
-        return any(earlier <= crash <= later for crash in self.crashes)
+        return any(fault.began <= later and earlier <= fault.ended for fault in self.crashes)
 
     def is_calm(self, earlier: float, later: float) -> bool:
         """Whether no fault was under way then, nor just over."""

@@ -29,7 +29,7 @@ def findings(judgement: Judgement) -> Iterator[str]:
 def summary(judgement: Judgement, faults: Sequence[Fault]) -> str:
     counts = judgement.counts
     return (
-        f"{len(faults)} faults, {counts['post']} posts, {counts['told']} notices, {counts['received']} messages received, "
-        f"{counts['say']} finishes, fails, releases and keepalives, {counts['refused']} refusals, "
+        f"{len(faults)} faults, {counts['post']} posts, {counts['told']} notices, {counts['received']} messages "
+        f"received, {counts['say']} finishes, fails, releases and keepalives, {counts['refused']} refusals, "
         f"{counts['lost']} connections lost"
     )

@@ -48,7 +48,7 @@ def _exceeded(evidence: Evidence, deliveries: Iterable[Delivery], limit: int, wh
     for at, change in sorted(changes):
         held += change
         if held > limit:
-            crashed = any(crash <= at for crash in evidence.crashes)
+            crashed = any(fault.began <= at for fault in evidence.crashes)
             yield Finding(
                 f"{held} messages of {whose} were held at once, and {limit} are allowed.",
                 "the storage crashed before a claim was flushed" if crashed else "",

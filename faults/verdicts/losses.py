@@ -44,13 +44,19 @@ def _is_accounted_for(evidence: Evidence, post: Post, notice: Event) -> bool:
 
 def ghosts(evidence: Evidence) -> Iterator[Finding]:
     """Received though nobody posted it, or another body than the one that was posted under these numbers."""
-    bodies = {notice.message: post.event.body for post in evidence.posts.values() for notice in post.told if notice.index}
+    bodies = {
+        notice.message: post.event.body for post in evidence.posts.values() for notice in post.told if notice.index
+    }
     for event in evidence.of_kind(Kind.RECEIVED):
         if event.body not in evidence.posts:
-            yield Finding(f"{event.client} received {event.shard}/{event.index}, which nobody posted: {event.body[:60]!r}.")
+            yield Finding(
+                f"{event.client} received {event.shard}/{event.index}, which nobody posted: {event.body[:60]!r}."
+            )
         elif event.index and bodies.get(event.message, event.body) != event.body:
             told = bodies[event.message]
-            yield Finding(f"{event.shard}/{event.index} was told to be {told[:60]!r} and received as {event.body[:60]!r}.")
+            yield Finding(
+                f"{event.shard}/{event.index} was told to be {told[:60]!r} and received as {event.body[:60]!r}."
+            )
 
 
 def _name(event: Event) -> str:

@@ -38,7 +38,8 @@ def ids_of_two_live_messages(evidence: Evidence) -> Iterator[Finding]:
         for (_, ended, first), (posted, _, second) in pairwise(sorted(spans)):
             if posted < ended:
                 yield Finding(
-                    f"The ID {shard}/{sequence} was that of the indexes {first} and {second} for {ended - posted:.3f} s."
+                    f"The ID {shard}/{sequence} was that of the indexes {first} and {second} at once, "
+                    f"for {ended - posted:.3f} s."
                 )
 
 

@@ -41,7 +41,9 @@ def order_of_queues(evidence: Evidence) -> Iterator[Finding]:
     """Higher priority first, then older; by when messages were assigned, as far as no fault was in the way."""
     by_queue: dict[int, list[_Waiting]] = defaultdict(list)
     for ending in evidence.remains.endings:
-        if ending.assigned_at is not None and ending.attempt == 1:
+        # One that was given back, or never reached its client, was not ready all the time.
+        was_given_once = len(evidence.deliveries.get(ending.message, ())) == 1
+        if ending.assigned_at is not None and ending.attempt == 1 and was_given_once:
             place = (-ending.priority, ending.index)
             by_queue[ending.shard].append(_Waiting(place, ending.posted_at, ending.assigned_at))
     for shard, assigned in by_queue.items():
@@ -69,7 +71,7 @@ def _overtakings(assigned: list[_Waiting]) -> Iterator[tuple[_Waiting, _Waiting]
 
 
 def order_of_groups(evidence: Evidence) -> Iterator[Finding]:
-    """Where one message of a group is worked on at a time, each group's first attempts come in the order of its posts."""
+    """Where one message of a group is worked on at a time, first attempts come in the order of the posts."""
     first_attempts: dict[tuple[int, str], list[Delivery]] = defaultdict(list)
     for deliveries in evidence.deliveries.values():
         event = deliveries[0].event

@@ -34,7 +34,7 @@ def _ready_spans(evidence: Evidence) -> Iterator[tuple[MessageKey, tuple[float, 
 
 
 def _waits(evidence: Evidence) -> dict[str, list[Span]]:
-    """By queue: when a client with a fetch or pop under way got nothing."""
+    """By queue: when a client with a fetch or pop under way got nothing for long."""
     waits: dict[str, list[Span]] = defaultdict(list)
     under_way: dict[tuple[str, int | None], Event] = {}
     ends = (Kind.RECEIVED, Kind.NOTHING, Kind.REFUSED)
@@ -44,7 +44,8 @@ def _waits(evidence: Evidence) -> dict[str, list[Span]]:
             under_way[event.client, event.label] = event
             lost[event.client].append((event.client, event.label))
         elif event.kind in ends and (asked := under_way.pop((event.client, event.label), None)) is not None:
-            waits[asked.queue].append((asked.at, event.at))
+            if event.at - asked.at > STUCK_SECONDS:
+                waits[asked.queue].append((asked.at, event.at))
         elif event.kind == Kind.LOST:
             for key in lost.pop(event.client, ()):
                 under_way.pop(key, None)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any, LiteralString
 from urllib.parse import urlsplit
@@ -21,9 +22,11 @@ from willow_site.embedded.postgres import PostgresServer
 from willow_site.embedded.server import EmbeddedServer
 from willow_site.embedded.valkey import ValkeyServer
 from willow_site.launcher.foreground import without_settings
+from willow_site.processes import wait_until
 
 NODES, REAPERS = 3, 2
 OWN_CONNECT_SECONDS = 5
+START_SECONDS = 180
 
 
 class FaultyCluster:
@@ -37,6 +40,7 @@ class FaultyCluster:
         self.network = Network()
         self.postgres = PostgresServer(storage_on or self.folder / "postgres", ends_with_starter=True)
         self.valkey = ValkeyServer(self.folder / "valkey", ends_with_starter=True)
+        self._url = ""
         self.nodes: list[Node] = []
         self.reapers: list[WillowProcess] = []
         self.storage_wires: list[Wire] = []  # of the brokers, and the last one of the reapers
@@ -44,7 +48,7 @@ class FaultyCluster:
         self.client_wires: list[Wire] = []
 
     def start(self) -> None:
-        self.postgres.start()
+        self._url = self.postgres.start()
         self.valkey.start()
         environ = self._environ(self.postgres.url, self.valkey.url)
         subprocess.run(
@@ -59,8 +63,7 @@ class FaultyCluster:
         for number in range(REAPERS):
             self.reapers.append(WillowProcess("reaper", reaper_environ, self.folder / f"reaper-{number}.log"))
             self.reapers[-1].start()
-        for node in self.nodes:
-            node.wait_until_ready()
+        wait_for(self.nodes)
 
     def _wired_environ(self) -> dict[str, str]:
         self.storage_wires.append(self.network.wire(self.postgres.port))
@@ -86,7 +89,7 @@ class FaultyCluster:
 
     def connect(self) -> psycopg.Connection[Any]:
         """To PostgreSQL itself, past the network."""
-        return psycopg.connect(self.postgres.url, autocommit=True, connect_timeout=OWN_CONNECT_SECONDS)
+        return psycopg.connect(self._url, autocommit=True, connect_timeout=OWN_CONNECT_SECONDS)
 
     def query(self, statement: LiteralString, *parameters: Any) -> list[Any]:
         with self.connect() as connection:
@@ -94,12 +97,12 @@ class FaultyCluster:
             return cursor.fetchall() if cursor.description is not None else []
 
     def make_queues(self, definitions: list[dict[str, Any]]) -> None:
-        """As a client makes them, over the first broker."""
+        """As an operator makes them; the journal keeps the bodies of their messages."""
         for definition in definitions:
             columns = {"retry_limit": None, "heartbeat_timeout": 30, "retry_delay": 0, "retry_backoff": 1, **definition}
             self.query(
-                "INSERT INTO queues_queue (name, tags, kind, retry_limit, heartbeat_timeout, retry_delay, retry_backoff,"
-                " retry_delay_max, keep_bodies) VALUES (%s, '{}', %s, %s, %s, %s, %s, 60, true)",
+                "INSERT INTO queues_queue (name, tags, kind, retry_limit, heartbeat_timeout, retry_delay,"
+                " retry_backoff, retry_delay_max, keep_bodies) VALUES (%s, '{}', %s, %s, %s, %s, %s, 60, true)",
                 columns["name"],
                 columns.get("kind", "work"),
                 columns["retry_limit"],
@@ -119,6 +122,18 @@ class FaultyCluster:
         self.postgres.stop()
         shutil.rmtree(self.postgres.data, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def wait_for(nodes: list[Node]) -> None:
+    """Until they take connections, on however slow a machine."""
+    for node in nodes:
+        wait_until(partial(_has_started_or_ended, node), START_SECONDS)
+        if not node.runs or not node.accepts_connections():
+            raise RuntimeError(f"{node.name} did not start:\n{node.log.read_text()}")
+
+
+def _has_started_or_ended(node: Node) -> bool:
+    return node.accepts_connections() or not node.runs
 
 
 def signal_server(server: EmbeddedServer, number: signal.Signals) -> None:

@@ -4,6 +4,8 @@
 -- what lets a stream's reader go by "index > position". Counters are locked by ascending number, so that two batches
 -- over the same queues cannot deadlock. The caller names IDs that are free again (`sequence`); messages without one
 -- get IDs above all those in use. Rows come back by (queue_id, index), the order in which they were given for each queue.
+-- An index that a client was told of never comes again, also when a crash takes the message back: whoever passes
+-- flushed_index moves it on, and flushes that, whatever its batch asked for (after_crash.sql goes on above it).
 -- A message with a `holder` is claimed for it as it is stored, if nobody else has posted to its queue since the caller
 -- knew it to be empty: the queue's newest index is still `index_before`.
 WITH arriving AS (
@@ -24,7 +26,10 @@ WITH arriving AS (
     ORDER BY queue_id FOR NO KEY UPDATE
 ), advanced AS (
     UPDATE queues_counter c
-    SET newest_index = c.newest_index + w.messages, next_sequence = greatest(c.next_sequence, w.highest + 1) + w.fresh
+    SET newest_index = c.newest_index + w.messages, next_sequence = greatest(c.next_sequence, w.highest + 1) + w.fresh,
+        flushed_index = CASE WHEN c.newest_index + w.messages <= c.flushed_index THEN c.flushed_index
+                             WHEN set_config('synchronous_commit', 'on', true) = 'on'
+                             THEN c.newest_index + w.messages + :INDEXES_AHEAD END
     FROM locked l JOIN wanted w ON w.queue_id = l.queue_id
     WHERE c.queue_id = l.queue_id
     RETURNING c.queue_id, c.newest_index - w.messages AS index_before, c.next_sequence - w.fresh - 1 AS fresh_offset

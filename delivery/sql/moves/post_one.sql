@@ -4,6 +4,9 @@
 WITH advanced AS (
     UPDATE queues_counter
     SET newest_index = newest_index + 1,
+        flushed_index = CASE WHEN newest_index < flushed_index THEN flushed_index
+                             WHEN set_config('synchronous_commit', 'on', true) = 'on'
+                             THEN newest_index + 1 + :INDEXES_AHEAD END,
         next_sequence = greatest(next_sequence + CASE WHEN %(sequence)s::bigint IS NULL THEN 1 ELSE 0 END,
                                  %(sequence)s::bigint + 1)
     WHERE queue_id = %(queue_id)s::bigint

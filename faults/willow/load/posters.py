@@ -18,7 +18,9 @@ LONG_BODY = 20_000  # characters
 class Poster(LoadClient):
     """Posts to queues and streams in turn, at a rate."""
 
-    def __init__(self, name: str, urls: list[str], recorder: Recorder, seed: int, queues: list[str], rate: float) -> None:
+    def __init__(
+        self, name: str, urls: list[str], recorder: Recorder, seed: int, queues: list[str], rate: float
+    ) -> None:
         super().__init__(name, urls, recorder, seed)
         self._queues = queues
         self._pause = 1 / rate

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from faults.history import Kind, Recorder
+from faults.history import Recorder
 from faults.willow.load.client import LoadClient
 from faults.willow.load.link import Fields, Link
 
@@ -31,7 +31,7 @@ class StreamReader(LoadClient):
             if frame["type"] == "message":
                 self.received(link, frame)
                 await self.say(link, "finish", frame, response=self.random.choice(("write", "sync")))
-            elif frame["type"] == "error":
+            elif frame["type"] == "error" and frame["code"] != "NoObject":  # that one tells of indexes that are gone
                 return  # and try again on another connection
 
     async def _registered(self, link: Link) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from faults.willow.cluster import signal_server
+from faults.willow.cluster import signal_server, wait_for
 from faults.willow.troubles import Scene, Trouble
 from tests.support.cluster import Node, WillowProcess
 
@@ -24,8 +24,7 @@ def _killed(scene: Scene, nodes: int) -> Iterator[None]:
 def _start_again(nodes: list[Node]) -> None:
     for node in nodes:
         node.start()
-    for node in nodes:
-        node.wait_until_ready()
+    wait_for(nodes)
 
 
 @contextmanager

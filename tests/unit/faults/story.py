@@ -92,7 +92,9 @@ class Story:
         self.faults.append(Fault("kill -9 of the storage", self.now, self.now + 1, crashes_storage=True))
 
     def judge(self) -> Judgement:
-        ended = {shard: len({row.index for row in self.endings if row.is_last and row.shard == shard}) for shard in NAMES}
+        ended = {
+            shard: len({row.index for row in self.endings if row.is_last and row.shard == shard}) for shard in NAMES
+        }
         lost = {shard: self.newest[shard] - ended[shard] - self._living(shard) for shard in NAMES}
         queues = [
             QueueRemains(
