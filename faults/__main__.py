@@ -7,11 +7,21 @@ from pathlib import Path
 
 from faults.report import findings, summary, table
 from faults.willow.run import Plan, carry_out
+from faults.willow.troubles.clocks import CLOCK_TROUBLES
+from faults.willow.troubles.disk import DISK_TROUBLES
+from faults.willow.troubles.failover import FAILOVER_TROUBLES, LOSING_TROUBLES
 from faults.willow.troubles.network import NETWORK_TROUBLES
 from faults.willow.troubles.processes import PROCESS_TROUBLES
 from faults.willow.troubles.storage import STORAGE_TROUBLES
 
-TROUBLES = (*PROCESS_TROUBLES, *STORAGE_TROUBLES, *NETWORK_TROUBLES)
+TROUBLES = (
+    *PROCESS_TROUBLES,
+    *STORAGE_TROUBLES,
+    *NETWORK_TROUBLES,
+    *DISK_TROUBLES,
+    *CLOCK_TROUBLES,
+    *FAILOVER_TROUBLES,
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -24,9 +34,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--logs", type=Path, help="a folder for the logs of brokers and reapers")
     chosen = parser.parse_args(arguments)
     if chosen.list:
-        print("\n".join(trouble.name for trouble in TROUBLES))
+        print("\n".join(trouble.name for trouble in (*TROUBLES, *LOSING_TROUBLES)))
         return 0
-    troubles = [trouble for trouble in TROUBLES if not chosen.only or chosen.only in trouble.name]
+    troubles = [trouble for trouble in TROUBLES if not chosen.only]
+    if chosen.only:  # one that may lose what was told `sync` happens only when it is asked for
+        troubles = [trouble for trouble in (*TROUBLES, *LOSING_TROUBLES) if chosen.only in trouble.name]
     if not troubles:
         parser.error(f"--only: no fault has {chosen.only!r} in its name; --list shows them")
     seed = random.randrange(1_000_000) if chosen.seed is None else chosen.seed

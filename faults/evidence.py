@@ -11,6 +11,7 @@ from faults.remains import Ending, Fault, Live, QueueRemains, Remains
 MessageKey = tuple[int, int]  # shard and index
 
 UNFLUSHED_SECONDS = 5.0  # what was committed longer ago is flushed; PostgreSQL needs 0.6 s unless it is overloaded
+NOTED_SECONDS = 2.0  # a client may note later what it was told
 RECOVERY_SECONDS = 10.0  # after a fault, until times and order are judged again
 
 
@@ -207,7 +208,7 @@ class Evidence:
     def may_be_taken_back(self, written: float) -> bool:
         """Whether the storage crashed so soon after something was told `write` that this may be gone."""
         return any(
-            fault.began - UNFLUSHED_SECONDS <= written <= fault.ended
+            fault.began - UNFLUSHED_SECONDS <= written <= fault.ended + NOTED_SECONDS
             or (fault.loses_storage and written <= fault.ended)
             for fault in self.crashes
         )

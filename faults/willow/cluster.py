@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any, LiteralString
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 import psutil
 import psycopg
 
+from faults.willow.clocks import with_clock
 from faults.willow.network import Network, Wire
 from tests.support.cluster import Node, WillowProcess
 from willow_site.configuration import PROJECT_FOLDER
@@ -27,18 +27,17 @@ from willow_site.processes import wait_until
 NODES, REAPERS = 3, 2
 OWN_CONNECT_SECONDS = 5
 START_SECONDS = 180
+POSTGRES = "postgres"  # its folder
 
 
 class FaultyCluster:
     """Everything that a fault can befall. Its clients reach brokers by `client_wires`."""
 
-    def __init__(self, storage_on: Path | None = None) -> None:
-        """`storage_on`: where PostgreSQL keeps its data, if not in a folder of its own."""
-        self.folder = Path(tempfile.mkdtemp(prefix="willow-faults-"))
-        self.folder.chmod(0o711)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         (self.folder / "static").mkdir()
         self.network = Network()
-        self.postgres = PostgresServer(storage_on or self.folder / "postgres", ends_with_starter=True)
+        self.postgres = PostgresServer(self.folder / POSTGRES, ends_with_starter=True)
         self.valkey = ValkeyServer(self.folder / "valkey", ends_with_starter=True)
         self._url = ""
         self.nodes: list[Node] = []
@@ -55,7 +54,8 @@ class FaultyCluster:
             [sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=PROJECT_FOLDER, env=environ, check=True
         )
         for number in range(NODES):
-            node = Node(f"node-{number}", self._wired_environ(), self.folder / f"node-{number}.log")
+            environ = self._wired_environ() | with_clock(self.clock_file(number))
+            node = Node(f"node-{number}", environ, self.folder / f"node-{number}.log")
             self.nodes.append(node)
             self.client_wires.append(self.network.wire(node.port))
             node.start()
@@ -82,6 +82,9 @@ class FaultyCluster:
             "WILLOW_LOG_LEVEL": "warning",
             "WILLOW_DRAIN_SECONDS": "3",
         }
+
+    def clock_file(self, node: int) -> Path:
+        return self.folder / f"clock-{node}"
 
     @property
     def urls(self) -> list[str]:
@@ -111,6 +114,14 @@ class FaultyCluster:
                 columns["retry_backoff"],
             )
 
+    def go_on_with(self, server: PostgresServer) -> None:
+        """From now on that one is the storage of everybody."""
+        self.postgres = server
+        self._url = server.url
+        for wire in self.storage_wires:
+            wire.lead_to(server.port)
+            wire.reset()
+
     def logs(self) -> dict[str, str]:
         return {process.log.name: process.log.read_text() for process in (*self.nodes, *self.reapers)}
 
@@ -121,7 +132,6 @@ class FaultyCluster:
         self.valkey.stop()
         self.postgres.stop()
         shutil.rmtree(self.postgres.data, ignore_errors=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def wait_for(nodes: list[Node]) -> None:

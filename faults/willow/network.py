@@ -37,6 +37,9 @@ class Wire:
         """All connections are torn down, with what is on its way in them."""
         self._network.call(self._proxy.reset)
 
+    def lead_to(self, port: int) -> None:
+        self._network.call(lambda: self._proxy.lead_to(port))
+
     def delay(self, seconds: float) -> None:
         self._network.call(lambda: setattr(self._proxy, "delay", seconds))
 

@@ -1,6 +1,7 @@
 """A whole run: a cluster, its clients, faults from a seed, and the judgement."""
 
 import random
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -11,11 +12,12 @@ from faults.checker import Judge, Judgement, check
 from faults.history import Clock, Event, Recorder, read_history
 from faults.remains import Fault
 from faults.willow.afterwards import UNFINISHED, read_remains
-from faults.willow.cluster import FaultyCluster
+from faults.willow.cluster import POSTGRES, FaultyCluster
 from faults.willow.crowd import Crowd
 from faults.willow.load.__main__ import POP_QUEUE, STREAM, WORK_QUEUES
 from faults.willow.observer import Observer
 from faults.willow.troubles import Scene, Trouble
+from faults.willow.troubles.disk import FULL_DISK, small_disk
 from willow_site.processes import wait_until
 
 WARM_UP_SECONDS = 5.0
@@ -48,7 +50,11 @@ class Plan:
 
 def carry_out(plan: Plan, tell: Callable[[str], None]) -> Outcome:
     with ExitStack() as stack:
-        cluster = FaultyCluster()
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="willow-faults-")))
+        folder.chmod(0o711)  # the accounts of the servers must pass through
+        if FULL_DISK in plan.troubles:
+            stack.enter_context(small_disk(folder / POSTGRES))
+        cluster = FaultyCluster(folder)
         stack.callback(cluster.stop)
         cluster.start()
         names = [*WORK_QUEUES, POP_QUEUE]
@@ -86,7 +92,10 @@ def _inflict(plan: Plan, scene: Scene, clock: Clock, tell: Callable[[str], None]
             for trouble in chosen:
                 stack.enter_context(trouble.inflict(scene))
             time.sleep(max(scene.random.uniform(*trouble.seconds) for trouble in chosen))
-        faults += [Fault(trouble.name, began, clock.now(), trouble.crashes_storage) for trouble in chosen]
+        faults += [
+            Fault(trouble.name, began, clock.now(), trouble.crashes_storage, trouble.loses_storage)
+            for trouble in chosen
+        ]
         time.sleep(LONG_PAUSE_SECONDS if turn % 5 == 0 else scene.random.uniform(*BETWEEN_SECONDS))
     return faults
 

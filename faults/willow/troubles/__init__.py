@@ -30,3 +30,4 @@ class Trouble:
     inflict: Inflict
     seconds: tuple[float, float] = (1.0, 4.0)
     crashes_storage: bool = False
+    loses_storage: bool = False

@@ -63,6 +63,7 @@ def given_away_as_disconnected_although_the_client_is_there(story: Story) -> Non
     story.receive("a", 5)
     story.end(5, "retried", reason="disconnected")
     story.receive("b", 5, attempt=2)
+    story.now += 5
     story.note("a", Kind.NOTHING, connection=1)  # something still comes over its connection
     story.lose("a")
 
