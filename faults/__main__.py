@@ -5,6 +5,7 @@ import random
 import sys
 from pathlib import Path
 
+from faults.recovery import seconds_to_recover
 from faults.report import findings, summary, table
 from faults.willow.run import Plan, carry_out
 from faults.willow.troubles.clocks import CLOCK_TROUBLES
@@ -51,8 +52,20 @@ def main(arguments: list[str]) -> int:
             (chosen.logs / name).write_text(text)
     print(summary(outcome.judgement, outcome.faults))
     print(table(outcome.judgement))
+    print(_recovery(seconds_to_recover(outcome.history, outcome.faults)))
     print("\n".join(findings(outcome.judgement)))
     return 0 if outcome.judgement.holds else 1
+
+
+def _recovery(seconds: list[float | None]) -> str:
+    known = sorted(after for after in seconds if after is not None)
+    if not known:
+        return "Served as before: after no fault."
+    middle = known[len(known) // 2]
+    return (
+        f"Served as before within {middle:.1f} s (median) and {known[-1]:.1f} s (most) of a fault's end, "
+        f"after {len(known)} of {len(seconds)} faults within 30 s."
+    )
 
 
 if __name__ == "__main__":

@@ -24,6 +24,18 @@ WARM_UP_SECONDS = 5.0
 BETWEEN_SECONDS = (2.0, 6.0)
 LONG_PAUSE_SECONDS = 15.0  # now and then: long enough after a fault to judge times again
 COMBINED = (1, 1, 1, 2, 3)  # faults at once, at random
+HEALED_LATE = (
+    "clients",
+    "brokers",
+    "reapers",
+    "clocks",
+    "snapshot",
+    "valkey",
+    "client network",
+    "valkey network",
+    "storage network",
+    "storage",
+)
 WORKED_OFF_SECONDS = 60.0
 RETRY_LIMITS = dict(zip(WORK_QUEUES, (None, 3), strict=True))
 
@@ -106,7 +118,8 @@ def _choose(plan: Plan, dice: random.Random) -> list[Trouble]:
     for _ in range(dice.choice(COMBINED)):
         trouble = dice.choice(plan.troubles)
         chosen.setdefault(trouble.target, trouble)
-    return list(chosen.values())
+    # What happens last is mended first: brokers can only start when their storage is there.
+    return sorted(chosen.values(), key=lambda trouble: HEALED_LATE.index(trouble.target))
 
 
 def _work_off(cluster: FaultyCluster, crowd: Crowd, tell: Callable[[str], None]) -> None:

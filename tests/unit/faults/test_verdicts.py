@@ -357,6 +357,7 @@ def test_a_message_of_a_lost_connection_may_go_on_before_its_client_notices() ->
     story.receive("a", 5)
     story.end(5, "retried", reason="disconnected")
     story.receive("b", 5, attempt=2)
+    story.now += 5
     story.lose("a")
     judgement = story.judge()
     assert judgement.holds
