@@ -98,7 +98,7 @@ class Evidence:
     @cached_property
     def said(self) -> list[Said]:
         said = [Said(event) for event in self.of_kind(Kind.SAY)]
-        by_label = {(one.event.client, one.event.label): one for one in said if one.event.label is not None}
+        by_label = {(one.event.client, one.event.label): one for one in said}
         for event in self.of_kind(Kind.CONFIRMED, Kind.REFUSED):
             one = by_label.get((event.client, event.label))
             if one is not None and event.kind == Kind.CONFIRMED:

@@ -18,6 +18,7 @@ from delivery.engine.claims import ClaimRunner
 from delivery.engine.demands import Demand
 from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
+from delivery.engine.transactional_posts import MoveRequest, TransactionalPosts
 from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
 from delivery.moves.cancelling import CancelRequest, answer_cancels, cancel
@@ -104,7 +105,8 @@ class Engine:
             moves=self.moves,
         )
         size = settings.WILLOW.batch_size
-        self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
+        from_transactions = TransactionalPosts(node_id=node_id, node_name=node_name, stored=self._after_admission)
+        self.posts = Lane("posts", {PostRequest: self._run_posts, MoveRequest: from_transactions.run}, batch_size=size)
         self.claims = Lane(
             "claims",
             {
@@ -193,7 +195,9 @@ class Engine:
     async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         if all(request.is_plain for request in requests):
             return await self._store_plain(connection, requests)
-        admission = await self._admit(connection, requests)
+        return self._after_admission(await self._admit(connection, requests), requests)
+
+    def _after_admission(self, admission: Admission, requests: list[PostRequest]) -> AfterCommit:
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
         self.moves.dropped += len(admission.dropped)

@@ -112,7 +112,7 @@ class Admission:
         if not live:
             return
         for request in self._requests:
-            if request in self.refused:
+            if request in self.refused or request.may_exceed:
                 continue
             needed = [copy.queue for copy in request.copies if copy.queue.id in live and self._takes_room(copy)]
             full = next((queue for queue in needed if live[queue.id] >= (queue.settings.max_length or 0)), None)

@@ -101,6 +101,28 @@ class EndedCount(models.Model):
     messages = models.BigIntegerField()
 
 
+class TransactionalPost(models.Model):
+    """A post that an application wrote in its own transaction by `willow_post`, until a node has moved it."""
+
+    id = models.BigIntegerField(primary_key=True)
+    queue = models.TextField()
+    posted_at = models.DateTimeField()
+    refused = models.TextField(null=True, help_text="Why no queue can ever take it.")
+
+    class Meta:
+        managed = False  # made by a migration, like the journal
+        db_table = "delivery_transactionalpost"
+
+
+class RoleGrant(models.Model):
+    """A role of PostgreSQL may post to some queues by `willow_post`."""
+
+    pk = models.CompositePrimaryKey("role", "pattern")
+    role = models.CharField(max_length=63, help_text="A role of PostgreSQL that may post by willow_post.")
+    pattern = models.CharField(max_length=200, help_text="To queues of these names; `*` stands for any characters.")
+    like_pattern = models.TextField(help_text="The same for LIKE.")
+
+
 class DedupeValue(models.Model):
     """A poster's `dedupe` text that was seen lately, and the message that came of it first."""
 

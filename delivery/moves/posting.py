@@ -69,7 +69,18 @@ class Copy:
 class PostRequest:
     """A post; or a request to a service, which chooses how long a worker may take and awaits a reply."""
 
-    __slots__ = ("command", "copies", "is_plain", "label", "notify", "poster", "settled", "synchronous", "work_timeout")
+    __slots__ = (
+        "command",
+        "copies",
+        "is_plain",
+        "label",
+        "may_exceed",
+        "notify",
+        "poster",
+        "settled",
+        "synchronous",
+        "work_timeout",
+    )
 
     def __init__(
         self,
@@ -79,6 +90,7 @@ class PostRequest:
         *,
         awaits_reply: bool = False,
         work_timeout: float | None = None,
+        may_exceed: bool = False,
     ) -> None:
         self.poster = poster
         self.command = command
@@ -87,6 +99,7 @@ class PostRequest:
         if awaits_reply:
             self.notify |= REQUEST
         self.work_timeout = work_timeout
+        self.may_exceed = may_exceed  # the bound of its queue: nobody is there whom a refusal could reach
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]

@@ -44,4 +44,4 @@ def read_remains(cluster: FaultyCluster) -> Remains:
 
 def _live(row: tuple[Any, ...]) -> Live:
     *columns, origin_queue, origin_index = row
-    return Live(*columns, origin=(origin_queue, origin_index) if origin_queue is not None else None)
+    return Live(*columns, None if origin_queue is None else (origin_queue, origin_index))

@@ -71,7 +71,7 @@ class LoadClient(ABC):
         await link.send(command, on_frame)
         lost = asyncio.ensure_future(link.closed.wait())
         try:
-            await asyncio.wait({came, lost}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([came, lost], return_when=asyncio.FIRST_COMPLETED)
         finally:
             lost.cancel()
             link.forget(command["label"])
