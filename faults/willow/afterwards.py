@@ -44,4 +44,5 @@ def read_remains(cluster: FaultyCluster) -> Remains:
 
 def _live(row: tuple[Any, ...]) -> Live:
     *columns, origin_queue, origin_index = row
-    return Live(*columns, None if origin_queue is None else (origin_queue, origin_index))
+    values = (*columns, None if origin_queue is None else (origin_queue, origin_index))
+    return Live(*values)

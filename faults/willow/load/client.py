@@ -70,8 +70,9 @@ class LoadClient(ABC):
 
         await link.send(command, on_frame)
         lost = asyncio.ensure_future(link.closed.wait())
+        either: list[asyncio.Future[Any]] = [came, lost]
         try:
-            await asyncio.wait([came, lost], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             lost.cancel()
             link.forget(command["label"])
