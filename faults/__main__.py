@@ -5,6 +5,7 @@ import random
 import sys
 from pathlib import Path
 
+from faults.peers.run import PEERS, judge_peer
 from faults.recovery import seconds_to_recover
 from faults.report import findings, summary, table
 from faults.willow.run import Plan, carry_out
@@ -33,6 +34,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", help="faults whose name has this text")
     parser.add_argument("--list", action="store_true", help="name the faults and end")
     parser.add_argument("--logs", type=Path, help="a folder for the logs of brokers and reapers")
+    parser.add_argument("--peer", choices=PEERS, help="judge this queue instead of Willow")
     chosen = parser.parse_args(arguments)
     if chosen.list:
         print("\n".join(trouble.name for trouble in (*TROUBLES, *LOSING_TROUBLES)))
@@ -43,6 +45,8 @@ def main(arguments: list[str]) -> int:
     if not troubles:
         parser.error(f"--only: no fault has {chosen.only!r} in its name; --list shows them")
     seed = random.randrange(1_000_000) if chosen.seed is None else chosen.seed
+    if chosen.peer:
+        return _judge_peer(chosen.peer, seed, chosen.minutes, chosen.rate)
     print(f"Seed {seed}: ./willow faults --minutes {chosen.minutes:g} --seed {seed} --rate {chosen.rate:g}", flush=True)
     plan = Plan(troubles, seed, chosen.minutes * 60, chosen.rate)
     outcome = carry_out(plan, lambda line: print(line, flush=True))
@@ -55,6 +59,16 @@ def main(arguments: list[str]) -> int:
     print(_recovery(seconds_to_recover(outcome.history, outcome.faults)))
     print("\n".join(findings(outcome.judgement)))
     return 0 if outcome.judgement.holds else 1
+
+
+def _judge_peer(name: str, seed: int, minutes: float, rate: float) -> int:
+    """A peer that breaks a verdict is no error of this program."""
+    print(
+        f"Seed {seed}: ./willow faults --peer '{name}' --minutes {minutes:g} --seed {seed} --rate {rate:g}", flush=True
+    )
+    judgement, faults = judge_peer(name, seed, minutes * 60, rate, lambda line: print(line, flush=True))
+    print(summary(judgement, faults), table(judgement), *findings(judgement), sep="\n")
+    return 0
 
 
 def _recovery(seconds: list[float | None]) -> str:
