@@ -7,6 +7,7 @@ from faults.willow.load.client import LoadClient
 from faults.willow.load.link import Fields, Link
 
 RETRY_SECONDS = 0.3
+SUBSCRIPTION = 1_000_000_000  # the label of the subscription, over all connections
 
 
 class StreamReader(LoadClient):
@@ -17,11 +18,11 @@ class StreamReader(LoadClient):
         self._stream = stream
 
     async def work(self, link: Link) -> None:
+        came: asyncio.Queue[Fields] = asyncio.Queue()
+        link.on_frame[SUBSCRIPTION] = came.put_nowait  # registering restores it, and its messages come at once
         while not await self._registered(link):
             await asyncio.sleep(RETRY_SECONDS)
-        came: asyncio.Queue[Fields] = asyncio.Queue()
-        label = self.label()
-        command = {"type": "subscribe", "queue": self._stream, "from": "oldest", "in_flight": 32, "label": label}
+        command = {"type": "subscribe", "queue": self._stream, "from": "oldest", "in_flight": 32, "label": SUBSCRIPTION}
         await link.send(command, came.put_nowait)
         while not self.stopping.is_set() or not came.empty():
             try:

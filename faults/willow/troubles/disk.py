@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from faults.willow.cluster import POSTGRES
 from faults.willow.troubles import Scene, Trouble
 
 SIZE = "1g"
@@ -31,7 +32,7 @@ def small_disk(folder: Path) -> Iterator[None]:
 @contextmanager
 def full_disk(scene: Scene) -> Iterator[None]:
     """Not a byte is left. PostgreSQL may stop over it, and is started again when there is room."""
-    ballast = scene.cluster.folder / "postgres" / "ballast"
+    ballast = scene.cluster.folder / POSTGRES / "ballast"
     with ballast.open("wb", buffering=0) as file, suppress(OSError):
         while file.write(CHUNK):
             pass

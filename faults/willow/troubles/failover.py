@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from faults.willow.cluster import FaultyCluster, signal_server
+from faults.willow.cluster import POSTGRES, FaultyCluster, signal_server
 from faults.willow.troubles import Scene, Trouble
 from willow_site.embedded.account import service_account
 from willow_site.embedded.binaries import postgres_binaries
@@ -27,7 +27,7 @@ def failover(scene: Scene, synchronous: bool) -> Iterator[None]:
     """The replica is made under load, follows for a while, and is promoted when the first server was killed."""
     cluster = scene.cluster
     former = cluster.postgres
-    replica = _replica_of(former, cluster.folder / f"replica-{time.monotonic_ns()}")
+    replica = _replica_of(former, cluster.folder / POSTGRES / f"replica-{time.monotonic_ns()}")
     try:
         replica.start()
         if synchronous:
