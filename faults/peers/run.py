@@ -118,7 +118,7 @@ def _inflict(server: PeerServer, wire: Wire, seed: int, seconds: float, tell: Ca
 
 
 def _remains(history: Sequence[Event], left: Sequence[str]) -> Remains:
-    """A peer has no journal to ask. What somebody wanted to finish and is not there has ended, as the latest attempt."""
+    """A peer has no journal to ask: what somebody wanted to finish and is not there has ended as the last attempt."""
     posted = {event.body: event for event in history if event.kind == Kind.TOLD}
     attempts: dict[int, int] = {}
     endings: dict[int, Ending] = {}
