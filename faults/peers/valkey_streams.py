@@ -27,7 +27,7 @@ class StreamConnection:
     """A number is made of the two parts of an entry's ID."""
 
     def __init__(self, client: Redis, name: str) -> None:
-        self._redis = client
+        self._redis: Any = client  # its types know neither bytes nor the protocol's version
         self._name = name
 
     async def post(self, body: str) -> int | None:
