@@ -116,6 +116,9 @@ class QueueCounter(models.Model):
     flushed_index = models.BigIntegerField(
         db_default=0, help_text="No index above this one was given out that a crash of the storage could take back."
     )
+    restarted_index = models.BigIntegerField(
+        db_default=0, help_text="Newest index when the queue was last empty and its IDs began at 1 again."
+    )
 
     class Meta:
         db_table = "queues_counter"

@@ -7,7 +7,7 @@ import psycopg
 
 from faults.willow.troubles import Scene, Trouble
 
-CUT_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'willow %'"
+CUT_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'willow %%'"
 KEPT_FOR_OTHERS = 3  # connections that superusers keep
 
 

@@ -7,7 +7,7 @@ NO_CRASH = "CREATE UNLOGGED TABLE queues_no_crash (since timestamptz NOT NULL)"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0004_queues_without_counters")]
+    dependencies = [("queues", "0005_restarted_index")]
 
     operations = [
         migrations.AddField(
