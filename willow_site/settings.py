@@ -4,6 +4,7 @@ Code that needs a setting of Willow reads `settings.WILLOW`, never the environme
 """
 
 import os
+import socket
 import sys
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -98,12 +99,28 @@ DATABASES = {"default": _database(WILLOW.database_url)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 
+# A Redis that is cut off without a word is given up; hints that get lost meanwhile are made up for by polling.
+REDIS_GIVEN_UP = {
+    "socket_connect_timeout": 5,  # seconds
+    "socket_timeout": 5,  # seconds
+    "socket_keepalive": True,
+    "socket_keepalive_options": {
+        getattr(socket, option): value
+        for option, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+        if hasattr(socket, option)  # not every system has all of them
+    },
+}
+
+
 def _channel_layer(redis_url: str | None) -> dict[str, Any]:
     if redis_url is None:
         # The default capacity of 100 drops wake-ups of a busy process.
         return {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 100_000}}
     # Five times as fast as the list based layer, and it knows no capacity over which it drops messages.
-    return {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [redis_url]}}
+    return {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [{"address": redis_url, **REDIS_GIVEN_UP}]},
+    }
 
 
 CHANNEL_LAYERS = {"default": _channel_layer(WILLOW.redis_url)}

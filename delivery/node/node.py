@@ -33,6 +33,7 @@ class Node:
         self.leaving = False  # closes the sockets that are left
         self.refusals = Counter(dict.fromkeys(map(str, Code), 0))  # of commands, by their code
         self.jobs = jobs
+        self._heartbeat = Heartbeat(self)
         self.streams = Lane(
             "streams",
             {PositionWrite: run_position_writes, AckRecord: run_ack_records, Job: run_jobs},
@@ -73,6 +74,11 @@ class Node:
         )
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether others may have taken this node for dead, so that its sessions may live elsewhere by now."""
+        return self._heartbeat.has_lapsed
+
+    @property
     def lanes(self) -> tuple[Lane, ...]:
         return self.engine.posts, self.engine.claims, self.streams, self.jobs
 
@@ -84,7 +90,7 @@ class Node:
             self.streams.run(),
             self.hints.publish(),
             self.hints.listen(),
-            every(settings.WILLOW.node_heartbeat, Heartbeat(self).beat),
+            every(settings.WILLOW.node_heartbeat, self._heartbeat.beat),
             every(settings.WILLOW.poll_seconds, Poll(self).look),
             every(settings.WILLOW.transactional_post_seconds, TransactionalPostMover(self).look),
         ]

@@ -40,16 +40,21 @@ async def every(seconds: float, action: Callable[[], Awaitable[None]]) -> None:
 class Heartbeat:
     def __init__(self, node: "Node") -> None:
         self._node = node
-        self._last = time.monotonic()
+        self._last = time.monotonic()  # that was written, and whose silence before was made up for
+
+    @property
+    def has_lapsed(self) -> bool:
+        """Others may have taken this node for dead: it stood still, or could not reach the database."""
+        return time.monotonic() - self._last > settings.WILLOW.node_lapse
 
     async def beat(self) -> None:
         node = self._node
+        began = time.monotonic()
         if not await run_job(node.jobs, self._write) and not node.leaving:
             logger.error("This node's row is gone from the database; its clients must connect again.")
-        silent = time.monotonic() - self._last
-        self._last = time.monotonic()
-        if silent > settings.WILLOW.node_lapse:
+        if self.has_lapsed:
             await run_job(node.jobs, node.sessions.reclaim)
+        self._last = began
         await run_job(node.jobs, node.workers.look_after)
 
     async def _write(self, connection: AsyncConnection[Any]) -> bool:

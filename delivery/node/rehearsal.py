@@ -18,7 +18,8 @@ from delivery.moves.endings import FinishRequest, endings_without_sessions
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.protocol.commands import Post
 from delivery.protocol.errors import WillowError
-from delivery.storage.lanes import Lane, Rehearsal
+from delivery.storage.lanes import Lane
+from delivery.storage.rehearsals import Rehearsal
 from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
 from queues.definitions import QueueRecord, default_settings, definition_parameters, record_of

@@ -103,6 +103,7 @@ class SessionTable(Mapping[int, Session]):
         cursor = await connection.execute(client_statement("reclaim_sessions"), parameters)
         kept = {session_id for (session_id,) in await cursor.fetchall()}
         for session_id in self._sessions.keys() - kept:
+            self._sessions[session_id].moved_away()
             self._sessions[session_id].kick(ID_IN_USE, "This client is served by another node now.")
 
     # how they end
@@ -113,10 +114,15 @@ class SessionTable(Mapping[int, Session]):
     def end(self, session: Session) -> None:
         self._let_go(session, "end_session")
 
+    def give_up(self, session: Session) -> None:
+        self.end_later(session.session_id)
+
+    def forget(self, session: Session) -> None:
+        if self._sessions.get(session.session_id) is session:
+            del self._sessions[session.session_id]
+
     def _let_go(self, session: Session, name: str) -> None:
         session_id = session.session_id
-        if self._sessions.get(session_id) is session:
-            del self._sessions[session_id]
 
         async def work(connection: AsyncConnection[Any]) -> None:
             await connection.execute(client_statement(name), {"session": session_id, "node": self._node_id})

@@ -15,7 +15,13 @@ from delivery.moves.endings import endings_without_sessions
 from delivery.reaper import claims, housekeeping, journal, messages, nodes, redrives, retention, schedules
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
 from delivery.schedules.watch import begin_watch, watch_clock
-from delivery.storage.connection import MOST_TRIES, connect, is_worth_another_try, without_values
+from delivery.storage.connection import (
+    MOST_TRIES,
+    SILENCE_SECONDS,
+    connect_to_change,
+    is_worth_another_try,
+    without_values,
+)
 from delivery.storage.statements import statement
 from delivery.wakeups.hints import OPERATOR, Hints
 
@@ -71,12 +77,14 @@ class Reaper:
                     await self._work_while_connected()
                 except psycopg.Error as error:
                     logger.warning("The reaper lost the database: %s", without_values(error))
+                except TimeoutError:
+                    logger.error("The database has not answered the reaper for %.0f s.", SILENCE_SECONDS)
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)
         finally:
             publisher.cancel()
 
     async def _work_while_connected(self) -> None:
-        connection = await connect(application=f"willow {NAME}")
+        connection = await connect_to_change(application=f"willow {NAME}")
         async with connection:
             logger.info("The reaper runs, on the database %s.", connection.info.dbname)
             connection.add_notify_handler(self._schedules_changed)
@@ -156,11 +164,17 @@ async def _until_done(connection: AsyncConnection[Any], work: Callable[[], Await
     """Work that met others' locks, or whose statements the server has lost, did nothing: it begins again."""
     for _ in range(MOST_TRIES - 1):
         try:
-            return await work()
+            return await _answered(work)
         except psycopg.Error as error:
             if connection.closed or not is_worth_another_try(error):
                 raise
-    return await work()
+    return await _answered(work)
+
+
+async def _answered(work: Callable[[], Awaitable[Result]]) -> Result:
+    """A server that neither answers nor keeps the statement timeout is given up."""
+    async with asyncio.timeout(SILENCE_SECONDS):
+        return await work()
 
 
 async def _became_active(connection: AsyncConnection[Any]) -> bool:

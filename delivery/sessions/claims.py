@@ -158,8 +158,23 @@ class Claims:
             if held.get(claim_id) != claim.index and self._claims.get(claim_id) is claim:
                 self.let_go(claim_id, claim.index)
 
-    def give_back_all(self) -> None:
-        """The client has gone: each attempt has failed."""
+    def give_back_all(self, done: Callable[[], None]) -> None:
+        """The client has gone: each attempt has failed. `done` is called when that is written.
+
+        Only then may the session end. Until it has ended its id cannot be taken up again, so a client that comes back
+        never finds claims that are about to fail.
+        """
+        left = len(self._claims)
+
+        def given_back(error: WillowError | None) -> None:
+            nonlocal left
+            self._given_back(error)
+            left -= 1
+            if not left:
+                done()
+
+        if not left:
+            done()
         for (queue_id, sequence), claim in self._claims.items():
             self._session.node.engine.end(
                 FailRequest(
@@ -169,7 +184,7 @@ class Claims:
                     holder=self._session.session_id,
                     client=self._session.client_name,
                     reason=Reason.DISCONNECTED.value,
-                    answer=self._given_back,
+                    answer=given_back,
                 )
             )
 

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 class SessionKeeper(Protocol):
     """Where a session says that its socket is gone."""
 
+    def forget(self, session: "Session") -> None:
+        """It has no connection here any more."""
+
     def hold(self, session: "Session") -> None:
         """Keep its claims for the time that it asked for."""
 
     def end(self, session: "Session") -> None: ...
+
+    def give_up(self, session: "Session") -> None:
+        """Its claims fail, unless its client has gone on elsewhere."""
 
     def end_later(self, session_id: int) -> None:
         """The database could not be told that a session is over: tell it when it is back."""
@@ -55,6 +61,10 @@ class NodeInterface(Protocol):
 
     @property
     def leaving(self) -> bool: ...
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether others may have taken this node for dead, so that its sessions may live elsewhere by now."""
 
     def is_paused(self, queue_id: int) -> bool:
         """Whether no messages of this queue are handed out now."""

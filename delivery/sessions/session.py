@@ -68,6 +68,7 @@ class Session:
         self.reads = Reads(self)
         self.subscriptions = Subscriptions(self)
         self._restored = False
+        self._lives_elsewhere = False
 
     # who it is
 
@@ -98,6 +99,10 @@ class Session:
     def change_grants(self, current: Principal) -> None:
         """Its key has other grants now."""
         self.principal = replace(self.principal, grants=current.grants)
+
+    def moved_away(self) -> None:
+        """Its client went on over another node: what it holds is no longer this connection's to give back."""
+        self._lives_elsewhere = True
 
     def hold_nothing(self) -> None:
         """When it closes, its claims go to others at once, even if the client asked to hold them."""
@@ -171,12 +176,17 @@ class Session:
         self.subscriptions.end_all()
         if self.node.leaving:
             return  # the node lets go of all its sessions together
+        self.node.sessions.forget(self)
+        if self._lives_elsewhere:
+            return
         holds = self.hold_seconds > 0
         if self.role is not None:
             self.role.leave(keeps_claims=holds)
-        elif not holds:
-            self.claims.give_back_all()
         if holds:
             self.node.sessions.hold(self)
-        else:
+        elif self.role is not None:
             self.node.sessions.end(self)
+        elif self.claims and self.node.is_in_doubt:
+            self.node.sessions.give_up(self)  # it may live on elsewhere, with its claims
+        else:
+            self.claims.give_back_all(done=lambda: self.node.sessions.end(self))

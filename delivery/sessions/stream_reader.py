@@ -245,10 +245,12 @@ class StreamReader:
         """Write the position down soon; several changes until then are one write."""
         floor = self.floor_index
         self.acked_above = {index for index in self.acked_above if index > floor}
-        if self.pending_write is None:
-            self.pending_write = PositionWrite(self)
-            self._session.node.streams.submit(self.pending_write)
-        self.pending_write.add(answer, synchronous)
+        is_new = self.pending_write is None
+        write = self.pending_write or PositionWrite(self)
+        self.pending_write = write
+        write.add(answer, synchronous)
+        if is_new:  # without a connection to the database it fails at once, and everybody who waits is told
+            self._session.node.streams.submit(write)
 
     def change_terms(self, terms: "SubscriptionTerms") -> None:
         """Its subscription goes on under another label, or with another time for each message."""

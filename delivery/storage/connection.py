@@ -1,6 +1,9 @@
 """The broker's own connections to PostgreSQL: asynchronous, few, and planned for short statements."""
 
+import os
+import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, LiteralString
 
 import psycopg
@@ -10,6 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import namedtuple_row
 
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.after_crash import go_on_after_crash
 from delivery.storage.columns import register_columns
 from delivery.storage.psycopg_internals.short_way import ShortWayConnection
 from delivery.storage.statement_connection import Row, StatementConnection
@@ -34,9 +38,19 @@ UNLESS_SAID = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,  # milliseconds
 }
+# The same from the server's side: what a broker held that vanished, or stands still within a transaction, is let go.
+SERVER_GIVES_UP = {
+    "tcp_keepalives_idle": "5",  # seconds
+    "tcp_keepalives_interval": "5",  # seconds
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "20000",  # milliseconds
+    "idle_in_transaction_session_timeout": "10000",  # milliseconds
+}
 STATEMENT_TIMEOUT = 30_000  # milliseconds
+SILENCE_SECONDS = 32.0  # after which a server that should have kept the statement timeout is given up
 CONNECTION_GONE = ("08", "57P")  # connection exceptions, and an operator's shutdown
-OUT_OF_RESOURCES = ("53", "57014")  # no room, no memory; a statement that took too long
+TOOK_TOO_LONG = "57014"  # a statement: its timeout is over
+OUT_OF_RESOURCES = ("53", TOOK_TOO_LONG)  # 53: no room, no memory
 LOST_A_RACE = frozenset({"40001", "40P01", "55P03"})  # serialization, deadlock, lock not available
 MOST_TRIES = 5  # of what lost a race
 NOT_PREPARED = "26000"  # any more; it will be, the next time
@@ -46,11 +60,22 @@ async def connect(
     *, application: str, synchronous: bool = True, statement_timeout: int = STATEMENT_TIMEOUT
 ) -> StatementConnection:
     """A connection that commits each statement by itself, unless a transaction is opened on it."""
-    own = dict(PLANNER, statement_timeout=str(statement_timeout))
+    own = {**PLANNER, **SERVER_GIVES_UP, "statement_timeout": str(statement_timeout)}
     own["synchronous_commit"] = "on" if synchronous else "off"
     kind = StatementConnection if settings.WILLOW.plain_psycopg else ShortWayConnection
     connection = await kind.connect(**_connection_parameters(application, own), autocommit=True, prepare_threshold=0)
     register_columns(connection)
+    return connection
+
+
+async def connect_to_change(*, application: str) -> StatementConnection:
+    """A connection for whoever posts or moves messages: after a crash of the storage, queues have gone on before."""
+    connection = await connect(application=application)
+    try:
+        await go_on_after_crash(connection)
+    except BaseException:
+        await connection.close()
+        raise
     return connection
 
 
@@ -95,6 +120,18 @@ def without_values(error: psycopg.Error) -> str:
 def is_lost(error: psycopg.Error, connection: AsyncConnection[Any]) -> bool:
     """Whether the connection is gone, as opposed to one statement that PostgreSQL refused."""
     return connection.closed or connection.broken or (error.sqlstate or "08").startswith(CONNECTION_GONE)
+
+
+def hang_up(connection: AsyncConnection[Any]) -> None:
+    """Whoever waits for an answer on this connection finds it closed. Nothing is sent that could hold us up."""
+    if connection.closed:
+        return
+    with socket.socket(fileno=os.dup(connection.pgconn.socket)) as ours, suppress(OSError):
+        ours.shutdown(socket.SHUT_RDWR)
+
+
+def took_too_long(error: psycopg.Error) -> bool:
+    return error.sqlstate == TOOK_TOO_LONG
 
 
 def is_out_of_resources(error: psycopg.Error) -> bool:

@@ -8,7 +8,6 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any, Protocol
 
 import psycopg
@@ -18,21 +17,26 @@ from delivery.protocol.errors import Code, WillowError
 from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.connection import (
     MOST_TRIES,
-    connect,
+    SILENCE_SECONDS,
+    connect_to_change,
+    hang_up,
     in_doubt,
     is_lost,
     is_out_of_resources,
     is_worth_another_try,
     too_busy,
+    took_too_long,
     unavailable,
     without_values,
 )
 from delivery.storage.log_ids import command_ids
 from delivery.storage.meters import BatchMeter
+from delivery.storage.rehearsals import Probe, Rehearsal, run_probes, run_rehearsals
 from delivery.storage.statement_connection import StatementConnection
 
 logger = logging.getLogger(__name__)
 
+WATCH_SECONDS = 1.0
 RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 # Fewer requests than this wait for one turn of the event loop: what other sockets hold ready comes along.
 SMALL_BATCH = 16
@@ -68,7 +72,7 @@ class Lane:
         self._opened = opened  # called when a connection was opened, before it is used
         self.name = name
         self.connected = asyncio.Event()
-        self._runners: dict[type, RunBatch] = {**runners, Rehearsal: _run_rehearsals, Probe: _run_probes}
+        self._runners: dict[type, RunBatch] = {**runners, Rehearsal: run_rehearsals, Probe: run_probes}
         self.meters = {kind: BatchMeter() for kind in self._runners}
         self.failures = Counter(dict.fromkeys(FAILURES, 0))  # batches that PostgreSQL did not take, by why
         self.connections = 0  # that were opened, the first one included
@@ -77,6 +81,8 @@ class Lane:
         self._arrived = asyncio.Event()
         self._untold: deque[Step] = deque()  # answers of batches that are done
         self._synchronous = True
+        self._batch_began: float | None = None  # of the monotonic clock, while one is under way
+        self._is_too_slow = False  # the storage kept somebody waiting for as long as a statement may take
 
     @property
     def waiting(self) -> int:
@@ -104,7 +110,7 @@ class Lane:
         failures = 0
         while True:
             try:
-                connection = await connect(application=f"willow {self.name}")
+                connection = await connect_to_change(application=f"willow {self.name}")
             except psycopg.Error as error:
                 logger.log(
                     logging.DEBUG if failures else logging.WARNING,
@@ -127,16 +133,36 @@ class Lane:
         self.connections += 1
         connection.stirred = self.probe  # the server may have closed it: probe at once
         self._synchronous = True
+        watching = asyncio.create_task(self._watch(connection))
         try:
             while not connection.closed:
                 await self._arrived.wait()
                 if len(self._waiting) < SMALL_BATCH:
                     await asyncio.sleep(0)
-                for kind, batch in self._next_batches():
-                    await self._attempt(connection, self._runners[kind], batch)
+                await self._run_next(connection)
         finally:
+            watching.cancel()
             self.connected.clear()
             self._refuse_all()
+
+    async def _run_next(self, connection: StatementConnection) -> None:
+        """Run what has gathered. What waited behind a statement that took too long has waited long enough itself."""
+        self._is_too_slow = False
+        for kind, batch in self._next_batches():
+            if self._is_too_slow:
+                self._fail(batch, unavailable())
+            else:
+                await self._attempt(connection, self._runners[kind], batch)
+        if self._is_too_slow:
+            self._refuse_all()
+
+    async def _watch(self, connection: StatementConnection) -> None:
+        """Give up a server that neither answers nor keeps the statement timeout, so that everybody gets an answer."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            if self._batch_began is not None and time.monotonic() - self._batch_began > SILENCE_SECONDS:
+                logger.error("%s: the database has not answered for %.0f s", self.name, SILENCE_SECONDS)
+                hang_up(connection)
 
     def _next_batches(self) -> list[tuple[type, list[Request]]]:
         waiting = self._waiting
@@ -156,9 +182,11 @@ class Lane:
             self._fail(batch, unavailable())
             return
         began = time.perf_counter()
+        self._batch_began = time.monotonic()
         try:
             await self._set_durability(connection, any(request.synchronous for request in batch))
             after = await run(connection, batch)
+            self._batch_began = None
         except psycopg.Error as error:
             await self._recover(error, connection, run, batch, tries)
         except Exception:
@@ -183,6 +211,8 @@ class Lane:
     async def _recover(
         self, error: psycopg.Error, connection: StatementConnection, run: RunBatch, batch: list[Request], tries: int
     ) -> None:
+        self._batch_began = None
+        self._is_too_slow |= took_too_long(error)
         if is_lost(error, connection):
             logger.warning("%s: lost the database: %s", self.name, without_values(error))
             self.failures[CONNECTION_LOST] += 1
@@ -222,40 +252,6 @@ class Lane:
 
     def _fail(self, batch: list[Request], error: WillowError) -> None:
         for_each(lambda request: request.fail(error), batch)
-
-
-class Probe:
-    """Asks for nothing: an idle lane finds out that its connection is gone before somebody needs it."""
-
-    synchronous = True
-
-    def fail(self, error: WillowError) -> None: ...
-
-
-async def _run_probes(connection: AsyncConnection[Any], probes: list[Probe]) -> None:
-    await connection.execute("SELECT 1")
-
-
-class Rehearsal:
-    """Work of which nothing stays, to see whether it could be done: it is answered like any request of its lane."""
-
-    synchronous = True
-
-    def __init__(
-        self,
-        work: Callable[[StatementConnection], Awaitable[object]],
-        answer: Callable[[WillowError | None], None],
-    ) -> None:
-        self.work = work
-        self.answer = answer
-        self.fail = answer
-
-
-async def _run_rehearsals(connection: StatementConnection, rehearsals: list[Rehearsal]) -> AfterCommit:
-    for rehearsal in rehearsals:
-        async with connection.rehearsal():
-            await rehearsal.work(connection)
-    return AfterCommit(partial(for_each, lambda rehearsal: rehearsal.answer(None), rehearsals))
 
 
 class Job:

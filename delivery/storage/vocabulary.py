@@ -59,6 +59,9 @@ NAMED_SEVERAL = 1 << 7  # not a stage: the post named several queues, so its not
 REQUEST = 1 << 8  # not a stage: the message is a request to a service, whose poster awaits a reply
 
 # `state = :CLAIMED`, `outcome = :FINISHED`, `notify & :NOTIFY_FINISH`, `stage = :STAGE_FINISH`.
+# Indexes that a queue may give out before the next flush (docs/decisions/indexes-are-flushed-ahead.md).
+INDEXES_AHEAD = 10_000
+
 NAMES: Mapping[str, int | str] = {
     **{state.name: state.value for state in State},
     **{outcome.name: outcome.value for outcome in Outcome},
@@ -76,4 +79,5 @@ NAMES: Mapping[str, int | str] = {
     "DEAD_SUFFIX": DEAD_SUFFIX,
     "SERVICE_PREFIX": SERVICE_PREFIX,
     "NAME_LENGTH": NAME_LENGTH,
+    "INDEXES_AHEAD": INDEXES_AHEAD,
 }

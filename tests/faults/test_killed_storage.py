@@ -101,3 +101,22 @@ async def test_a_claim_that_was_synced_stays_a_claim(storage: Storage, client: C
     kill_and_start_again(storage)
     assert await bodies_of(client, queue) == []
     await client.finish(message)
+
+
+async def test_an_index_that_a_client_was_told_never_comes_again(
+    storage: Storage, cluster: Cluster, client: Client, queue: str
+) -> None:
+    """Also when the crash takes the message back, and also for messages that are posted in a batch."""
+    first = await client.post(queue, "flushed")
+    labels = [await client.begin("post", queue, message="written", notify=["write"]) for _ in range(2)]
+    told = [(await client.expect(label, notice="write"))["index"] for label in labels]
+    kill_and_start_again(storage)
+    again = await client.ask_until_available("post", queue, message="after the crash", notify=["sync"])
+    batch = await client.post_all(queue, ["1", "2", "3"])
+    indexes = [first["index"], *told, again["index"], *(notice["index"] for notice in batch)]
+    assert len(set(indexes)) == len(indexes)
+    assert indexes == sorted(indexes)
+    counted = "SELECT newest_index - (SELECT sum(messages) FROM delivery_endedcount e WHERE e.queue_id = c.queue_id),"
+    stored = " (SELECT count(*) FROM delivery_message m WHERE m.queue_id = c.queue_id) FROM queues_counter c"
+    [(live, rows)] = cluster.query(counted + stored + " WHERE queue_id = %s", first["shard"])
+    assert live == rows

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.client import Fields
-from tests.support.cluster import Cluster, Node
+from tests.support.cluster import PATIENCE, Cluster, Node
 from tests.support.fixtures import Connect, StartCluster
+from willow_site.processes import wait_until
 
 WORK, STREAM = 701, 702  # labels of subscriptions that outlive their connection
 
@@ -90,6 +91,22 @@ async def test_a_client_whose_node_fell_silent_is_served_elsewhere_and_only_ther
     await reader.closed_by_broker()
     await back.post(queue, "m")
     await back.finish(await back.expect(WORK, body="m"))
+
+
+async def test_a_frozen_node_that_goes_on_gives_back_nothing_of_a_client_that_went_on_elsewhere(
+    cluster: Cluster, doomed: Node, connect: Connect, connect_when_available: Connect, queue: str
+) -> None:
+    there, client = await connect(cluster.nodes[1]), await connect(doomed)
+    await there.post(queue, "m")
+    message = await client.fetch(queue)
+    doomed.send(signal.SIGSTOP)
+    client.socket.transport.abort()
+    again = await connect_when_available(cluster.nodes[1], id=client.id)
+    doomed.send(signal.SIGCONT)
+    noticed = "SELECT FROM clients_node WHERE name = %s AND sockets = 0 AND heartbeat_at > now() - interval '1 second'"
+    assert wait_until(lambda: bool(cluster.query(noticed, doomed.name)), PATIENCE)
+    await there.finds_nothing(queue)
+    await again.finish(message)
 
 
 async def test_a_post_to_several_queues_is_never_cut_in_half(

@@ -33,6 +33,21 @@ async def client(cluster: Cluster, connect_when_available: Connect) -> Client:
     return await connect_when_available(cluster.node)
 
 
+async def test_an_acknowledgement_of_a_stream_is_told_that_the_storage_is_gone(
+    outage: Storage, client: Client, queue: str, name: str
+) -> None:
+    await client.create(queue, kind="stream")
+    await client.register(name)
+    label = await client.subscribe(queue)
+    await client.post_all(queue, ["1", "2"])
+    messages = await client.messages(label, 2)
+    outage.stop()
+    await client.expect(await client.begin("fetch", queue), type="error")  # it has noticed
+    for message in messages:
+        said = await client.begin("finish", **claim(message), response="write")
+        await client.expect(said, type="error", code="Unavailable", key="storage")
+
+
 async def test_every_command_is_told_that_the_storage_is_gone(outage: Storage, client: Client, queue: str) -> None:
     """Once, whether its queue is known or not."""
     await client.post(queue, "m")

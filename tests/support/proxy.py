@@ -32,6 +32,10 @@ class Proxy:
         self._server.close()
         self.reset()
 
+    def lead_to(self, port: int) -> None:
+        """New connections go elsewhere; those that are there stay."""
+        self._port = port
+
     def stall(self) -> None:
         """From now on nothing arrives, in either direction; connections stay open."""
         self._commands.clear()

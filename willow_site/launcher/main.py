@@ -37,6 +37,7 @@ COMMANDS = (
     Command("pipeline", "archives the journal and computes facts from it, on Spark", BROKER + SPARK),
     Command("test", "runs the tests on their own servers; arguments go to pytest", DEVELOPMENT + SPARK),
     Command("lint", "checks style, types and the direction of imports", DEVELOPMENT),
+    Command("faults", "runs a cluster under faults and proves that nothing is lost", DEVELOPMENT),
     Command("bench", "measures Willow on this machine; arguments go to the benchmarks", DEVELOPMENT),
 )
 

@@ -5,6 +5,8 @@
 -- over the same queues cannot deadlock. The caller names IDs that are free again (`sequence`), with the
 -- indexes of the messages that had them (`former`); others get new IDs. Of a queue that has started from 1 again since
 -- then (restart_sequences.sql), all get new ones. Rows come back by (queue_id, index), the order in which they were given for each queue.
+-- An index that a client was told of never comes again, also when a crash takes the message back: whoever passes
+-- flushed_index moves it on, and flushes that, whatever its batch asked for (after_crash.sql goes on above it).
 -- A message with a `holder` is claimed for it as it is stored, if nobody else has posted to its queue since the caller
 -- knew it to be empty: the queue's newest index is still `index_before`.
 WITH arriving AS (
@@ -26,7 +28,10 @@ WITH arriving AS (
 ), advanced AS (
     UPDATE queues_counter c
     SET newest_index = c.newest_index + w.messages,
-        next_sequence = c.next_sequence + CASE WHEN w.oldest > c.restarted_index THEN w.fresh ELSE w.messages END
+        next_sequence = c.next_sequence + CASE WHEN w.oldest > c.restarted_index THEN w.fresh ELSE w.messages END,
+        flushed_index = CASE WHEN c.newest_index + w.messages <= c.flushed_index THEN c.flushed_index
+                             WHEN set_config('synchronous_commit', 'on', true) = 'on'
+                             THEN c.newest_index + w.messages + :INDEXES_AHEAD END
     FROM locked l JOIN wanted w ON w.queue_id = l.queue_id
     WHERE c.queue_id = l.queue_id
     RETURNING c.queue_id, c.newest_index - w.messages AS index_before, w.oldest > c.restarted_index AS are_free,

@@ -4,6 +4,9 @@
 WITH advanced AS (
     UPDATE queues_counter
     SET newest_index = newest_index + 1,
+        flushed_index = CASE WHEN newest_index < flushed_index THEN flushed_index
+                             WHEN set_config('synchronous_commit', 'on', true) = 'on'
+                             THEN newest_index + 1 + :INDEXES_AHEAD END,
         next_sequence = next_sequence + CASE WHEN %(former)s::bigint > restarted_index THEN 0 ELSE 1 END
     WHERE queue_id = %(queue_id)s::bigint
     RETURNING queue_id, newest_index AS index,

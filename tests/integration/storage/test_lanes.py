@@ -9,6 +9,7 @@ import pytest
 from psycopg import AsyncConnection
 
 from delivery.protocol.errors import WillowError
+from delivery.storage import lanes
 from delivery.storage.after_commit import AfterCommit
 from delivery.storage.connection import MOST_TRIES, fetch_batch
 from delivery.storage.lanes import RACE_LOST, Lane, RunBatch
@@ -127,3 +128,54 @@ async def test_a_lane_whose_statements_were_lost_goes_on(
         assert await ask(lane) == "done"
         assert await ask(lane) == "done"
         assert lane.connections == 1
+
+
+SLEEP = "SELECT pg_sleep(3600)"
+WAKE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = %s AND pid <> pg_backend_pid()"
+
+
+async def test_a_server_that_answers_nothing_is_given_up_and_everybody_is_told(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that was cut off without a word. Whoever waits behind it is told, too."""
+    monkeypatch.setattr(lanes, "SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr(lanes, "WATCH_SECONDS", 0.02)
+    asleep = asyncio.Event()
+
+    async def run(connection: AsyncConnection[Any], wishes: list[Wish]) -> AfterCommit:
+        if not asleep.is_set():
+            asleep.set()
+            await connection.execute(SLEEP)
+        await connection.execute(WAKE, [SLEEP])
+        return answer_all(wishes)
+
+    async with running_lane(run) as lane:
+        first = asyncio.create_task(ask(lane))
+        await asleep.wait()
+        assert await ask(lane) == "Unavailable"
+        assert await first == "Unavailable"
+        await lane.connected.wait()
+        assert await ask(lane) == "done"
+
+
+async def test_what_waited_behind_a_statement_that_took_too_long_is_refused(transactional_db: None) -> None:
+    """Otherwise it would wait for as long again."""
+    batches = 0
+    asleep = asyncio.Event()
+
+    async def run(connection: AsyncConnection[Any], wishes: list[Wish]) -> AfterCommit:
+        nonlocal batches
+        batches += 1
+        if batches == 1:
+            await connection.execute("SET statement_timeout = 500")
+            asleep.set()
+            await connection.execute(SLEEP)
+        return answer_all(wishes)
+
+    async with running_lane(run) as lane:
+        first = asyncio.create_task(ask(lane))
+        await asleep.wait()
+        assert await ask(lane) == "Unavailable"
+        assert await first == "Unavailable"
+        assert batches == 1
+        assert await ask(lane) == "done"

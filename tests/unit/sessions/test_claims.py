@@ -113,13 +113,31 @@ def test_only_what_never_reached_the_client_is_given_back_as_unsent(claims: Clai
 
 def test_a_session_is_ended_later_if_the_database_could_not_be_told(claims: Claims, holder: Holder) -> None:
     claims.hand_over(7, [row(1, 10)])
-    claims.give_back_all()
+    claims.give_back_all(done=lambda: None)
     [request] = holder.given_back
     assert isinstance(request, FailRequest)
     request.answer(WillowError(Code.NO_OBJECT, "1/1", "The message 1/1 is not claimed."))
     assert holder.ended_later == []
     request.answer(WillowError(Code.UNAVAILABLE, "storage", "The storage cannot be reached."))
     assert holder.ended_later == [5]
+
+
+def test_a_session_ends_when_the_last_of_its_claims_has_failed(claims: Claims, holder: Holder) -> None:
+    """Its id is free from then on: a client that comes back finds no claims that are about to fail."""
+    ended: list[str] = []
+    claims.hand_over(7, [row(1, 10), row(2, 11)])
+    claims.give_back_all(done=lambda: ended.append("session"))
+    first, last = holder.given_back
+    first.answer(None)
+    assert ended == []
+    last.answer(WillowError(Code.NO_OBJECT, "1/2", "The message 1/2 is not claimed."))
+    assert ended == ["session"]
+
+
+def test_a_session_that_holds_nothing_ends_at_once(claims: Claims) -> None:
+    ended: list[str] = []
+    claims.give_back_all(done=lambda: ended.append("session"))
+    assert ended == ["session"]
 
 
 async def test_an_overdue_claim_that_the_reaper_ended_frees_its_place(claims: Claims, holder: Holder) -> None:

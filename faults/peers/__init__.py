@@ -1,0 +1,43 @@
+"""Other queues under the same checker, with the faults that apply to them: `./willow faults --peer NAME`.
+
+Each adapter has a server that can be killed and started again, and a connection with `post`, `take` and `finish`, made
+as its authors recommend it for messages that must not be lost.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from willow_site.embedded.server import EmbeddedServer
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    number: int  # never used again
+    attempt: int
+    body: str
+
+
+class PeerConnection(Protocol):
+    async def post(self, body: str) -> int | None:
+        """Returns when it is on disk: the message's number, if the peer tells it."""
+
+    async def take(self) -> Sequence[Taken]:
+        """Messages for this client, which others get after `CLAIM_SECONDS` if it does not finish them."""
+
+    async def finish(self, taken: Taken) -> bool:
+        """Whether the peer says that this ended the message."""
+
+    async def close(self) -> None: ...
+
+
+class PeerServer(EmbeddedServer, ABC):
+    """It goes on with the data that it had when it was killed."""
+
+    @abstractmethod
+    def left(self) -> list[str]:
+        """The bodies of the messages that it still has."""
+
+
+CLAIM_SECONDS = 4

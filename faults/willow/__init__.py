@@ -1,0 +1,1 @@
+"""A real cluster of Willow, clients that use it, and faults."""

@@ -1,0 +1,45 @@
+"""A disk that is full. PostgreSQL's data must be on a small file system of their own."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from faults.willow.cluster import POSTGRES
+from faults.willow.troubles import Scene, Trouble
+
+SIZE = "1g"
+CHUNK = b"x" * 1_048_576
+
+
+def can_mount() -> bool:
+    """Root may, unless a container forbids it: then the mount says so."""
+    return os.geteuid() == 0
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    """A file system in memory."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=False)
+
+
+@contextmanager
+def full_disk(scene: Scene) -> Iterator[None]:
+    """Not a byte is left. PostgreSQL may stop over it, and is started again when there is room."""
+    ballast = scene.cluster.folder / POSTGRES / "ballast"
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(CHUNK):
+            pass
+    yield
+    ballast.unlink()
+    scene.cluster.postgres.start()
+
+
+FULL_DISK = Trouble("a full disk", "storage", full_disk, (3, 6), crashes_storage=True)
+DISK_TROUBLES = (FULL_DISK,) if can_mount() else ()
