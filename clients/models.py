@@ -15,6 +15,17 @@ class Client(models.Model):
     )
     defined_at = models.DateTimeField(db_default=Now(), editable=False)
     last_seen_at = models.DateTimeField(db_default=Now(), editable=False)
+    owner = models.ForeignKey(
+        "self",
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="registered",
+        editable=False,
+        help_text="The client whose key registered this name first; empty: a connection without a key.",
+    )
+    bound = models.BooleanField(
+        db_default=False, editable=False, help_text="Whether anybody has registered it, so that `owner` holds."
+    )
 
     class Meta:
         constraints = [

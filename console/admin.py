@@ -12,12 +12,13 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from delivery.operating.audit import audit, staff
+from queues.admin_bases import FiltersOnly
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
-class AuditedAdmin(ModelAdmin):
+class AuditedAdmin(FiltersOnly, ModelAdmin):
     """Django changes these rows by itself. What it logs, in the same transaction, goes into the audit as well."""
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:

@@ -16,6 +16,7 @@ statement = Statements(Path(__file__).parent / "sql")
 NAME_LENGTH = 200  # characters at most
 NAME_RULE = f"1 to {NAME_LENGTH} printable ASCII characters"
 DEAD_SUFFIX = ".dead"
+SERVICE_PREFIX = "service:"  # of the queues that hold requests to services
 MOST_TAGS = 64
 TAG_LENGTH = 200  # characters at most
 

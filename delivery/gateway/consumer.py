@@ -16,6 +16,7 @@ from clients.auth import anonymous_principal, principal_of_key
 from clients.principal import Principal
 from delivery.gateway.handshake import Handshake
 from delivery.gateway.outbox import Outbox, Send
+from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
 from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
@@ -31,6 +32,8 @@ from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
 
 Receive = Callable[[], Awaitable[Any]]
+
+refused = RefusedConnections()
 
 
 class ConnectConsumer(AsyncConsumer):
@@ -59,6 +62,7 @@ class ConnectConsumer(AsyncConsumer):
             handshake.check_form_of_bytes()
             principal = await self._who(node, handshake)
             if principal is None:
+                refused.add(handshake.address, NO_KEY if handshake.key is None else BAD_KEY)
                 await send({"type": "websocket.close", "code": NOT_LET_IN, "reason": "A valid key is needed."})
                 return None
             session = Session(node, principal, outbox, hold_seconds=handshake.hold_seconds())

@@ -26,6 +26,7 @@ class May(StrEnum):
     DELETE_CLIENTS = "clients.delete_client"
     MAKE_KEYS = "clients.add_key"
     CHANGE_KEYS = "clients.change_key"
+    GRANT_ADMIN = "console.grant_admin"
     CHANGE_SERVICES = "delivery.change_serviceconfig"
 
 

@@ -43,7 +43,7 @@ async def register(
     `reads`: the subscriptions that the session has already.
     """
     async with connection.transaction():
-        definition = {"name": name, "persistent": persistent}
+        definition = {"name": name, "persistent": persistent, "owner": principal.client_id}
         [client] = await fetch_rows(connection, client_statement("define_client"), definition)
         _check_may_register(client, principal, name, persistent)
         await _take_over(connection, client.id, session_id)
@@ -66,6 +66,9 @@ async def register(
 def _check_may_register(client: Any, principal: Principal, name: str, persistent: bool) -> None:
     if client.keyed and principal.client_id != client.id:
         reason = f"The client {name} has keys of its own; connect with one of them to be it."
+        raise WillowError(Code.PERMISSION_DENIED, name, reason)
+    if not client.keyed and not client.owned:
+        reason = f"The client {name} belongs to whoever registered it first; connect as then to be it."
         raise WillowError(Code.PERMISSION_DENIED, name, reason)
     if client.persistent != persistent:
         kind = "persistent" if client.persistent else "transient"

@@ -204,13 +204,16 @@ def _decode(data: str | bytes) -> list[Fields]:
 
 
 @asynccontextmanager
-async def connected(url: str, headers: dict[str, str] | None = None, **arguments: str | float) -> AsyncIterator[Client]:
-    """`arguments` go into the query string."""
+async def connected(
+    url: str, headers: dict[str, str] | None = None, *, greets: bool = True, **arguments: str | float
+) -> AsyncIterator[Client]:
+    """`arguments` go into the query string. `greets`: the broker says hello, or why it does not."""
     query = f"?{urlencode(arguments)}" if arguments else ""
     async with connect_websocket(
         url + query, additional_headers=headers, max_size=None, compression=None, ping_interval=None
     ) as socket:
         client = Client(socket)
-        await client.greeted()
+        if greets:
+            await client.greeted()
         yield client
         await client.close()

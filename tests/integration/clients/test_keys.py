@@ -14,6 +14,7 @@ from clients.grants import read_grants
 from clients.models import Client, Grant, Key
 from clients.selectors import grants_of, key_with_prefix
 from clients.services import PREFIX_LENGTH, key_create, key_revoke, key_rotate, key_set_grants
+from delivery.operating.models import AuditEntry
 
 pytestmark = pytest.mark.django_db
 
@@ -196,3 +197,18 @@ def test_a_key_that_was_revoked_meanwhile_is_not_rotated() -> None:
     key_revoke(key=record)
     with pytest.raises(Exception, match="cannot be rotated, because it is revoked"):
         key_rotate(key=record)
+
+
+def test_what_is_done_at_the_shell_is_audited_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="willow.audit"):
+        key = run_key("create", "--client", "billing", "--grant", "orders:post")
+        run_key("expire", key[:PREFIX_LENGTH], "90d")
+        run_key("revoke", key[:PREFIX_LENGTH])
+    done = ["make key", "expire key", "revoke key"]
+    entries = AuditEntry.objects.order_by("id")
+    assert [(entry.action, entry.target, entry.actor_kind) for entry in entries] == [
+        (action, "billing", "system") for action in done
+    ]
+    lines = [record.getMessage() for record in caplog.records if record.name == "willow.audit"]
+    assert [line.split(": ", 1)[1] for line in lines] == [f"{action}, billing" for action in done]
+    assert not any(key in line for line in lines)
