@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import Http404
 from django.urls import URLPattern, path, re_path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.request import Request
 
 from api import (
@@ -93,6 +93,6 @@ urlpatterns = [
     address("facts/findings", facts.FindingsApi),
     address("facts/runs", facts.RunsApi),
     re_path("^schema/?$", SpectacularAPIView.as_view(), name="api-schema"),
-    re_path("^docs/?$", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    re_path("^docs/?$", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
     re_path("", NothingHereApi.as_view()),
 ]

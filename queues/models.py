@@ -66,7 +66,10 @@ class Queue(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["name", "tags"], name="queue_name_and_tags"),
+            # By their digest: all the tags that a queue may have are larger than what an index holds.
+            models.UniqueConstraint(
+                "name", models.Func("tags", function="willow_tags_digest"), name="queue_name_and_tags_digest"
+            ),
             models.CheckConstraint(condition=Q(name__regex=r"^[\x20-\x7e]{1,200}$"), name="queue_name_is_ascii"),
             models.CheckConstraint(condition=Q(kind__in=Kind.values), name="queue_kind_known"),
             models.CheckConstraint(condition=Q(overflow__in=Overflow.values), name="queue_overflow_known"),

@@ -8,7 +8,8 @@ class WithoutTraceback(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info:
-            record.msg = f"{record.getMessage()}: {record.exc_info[1]}"
+            said, reason = record.getMessage(), str(record.exc_info[1])
+            record.msg = said if reason in said else f"{said}: {reason}"
             record.args = None
             record.exc_info = None
         return True

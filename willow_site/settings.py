@@ -46,6 +46,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "willow_site.content_security.ContentSecurity",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -127,6 +128,14 @@ UNFOLD: dict[str, Any] = {
     "COLORS": {"primary": PRIMARY_COLORS},
 }
 
+# What browsers are told about encryption, where they reach the console by HTTPS only.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = WILLOW.https
+SECURE_HSTS_SECONDS = 31_536_000 if WILLOW.https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # Willow does not know what else runs under its name
+SECURE_HSTS_PRELOAD = False
+SECURE_SSL_REDIRECT = False  # nothing is served in plain text on the port of TLS, and probes come without
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]  # those three, as said above
+
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = False
@@ -170,6 +179,8 @@ LOGGING = {
         # Daphne logs each frame and Twisted each endpoint: only of use when debugging the server itself.
         "daphne": {"level": "WARNING"},
         "twisted": {"level": "WARNING"},
+        # Anybody can send a wrong Host header: a line is enough.
+        "django.security.DisallowedHost": {"filters": ["without_traceback"]},
         # It reports a Redis that is gone in full, every second; delivery goes on without.
         "channels_redis.pubsub": {"filters": ["without_traceback"]},
     },

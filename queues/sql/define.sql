@@ -1,5 +1,5 @@
 -- define: make a queue unless name + tags exist already; either way it comes back, with `created` saying which.
--- Runs on: queue_name_and_tags.
+-- Runs on: queue_name_and_tags_digest.
 -- Shape: no row comes back when somebody else is just making the same queue (it is not visible yet: ask again),
 -- or when there are too many queues.
 WITH made AS (
@@ -10,9 +10,12 @@ WITH made AS (
     SELECT %(name)s::varchar, %(tags)s::text[], %(kind)s, %(retry_limit)s, %(heartbeat_timeout)s, %(retry_delay)s,
            %(retry_backoff)s, %(retry_delay_max)s, %(max_length)s, %(overflow)s, %(updatable)s, %(keep_bodies)s,
            %(retention_seconds)s, %(retention_count)s, %(retention_acked)s
-    WHERE NOT EXISTS (SELECT FROM queues_queue WHERE name = %(name)s::varchar AND tags = %(tags)s::text[])
+    WHERE NOT EXISTS (
+        SELECT FROM queues_queue
+        WHERE name = %(name)s::varchar AND willow_tags_digest(tags) = willow_tags_digest(%(tags)s::text[])
+    )
       AND (SELECT count(*) FROM queues_queue) < %(most_queues)s
-    ON CONFLICT (name, tags) DO NOTHING
+    ON CONFLICT (name, willow_tags_digest(tags)) DO NOTHING
     RETURNING *
 ), tagged AS (
     INSERT INTO queues_tag (name)
@@ -21,4 +24,5 @@ WITH made AS (
 )
 SELECT *, true AS created FROM made
 UNION ALL
-SELECT *, false FROM queues_queue WHERE name = %(name)s::varchar AND tags = %(tags)s::text[]
+SELECT *, false FROM queues_queue
+WHERE name = %(name)s::varchar AND willow_tags_digest(tags) = willow_tags_digest(%(tags)s::text[])

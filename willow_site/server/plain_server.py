@@ -15,6 +15,7 @@ from daphne.server import Server
 from twisted.internet import reactor
 
 from willow_site.configuration import Configuration
+from willow_site.server.http_request import CheckedHTTPFactory
 
 BACKLOG = 4096  # connections that wait to be accepted, for the moment when all clients come back at once
 CLOSE_SECONDS = 10  # for an application to end after its connection was closed
@@ -68,6 +69,7 @@ class PlainServer(Server):
         self.run()
 
     def _begin(self) -> None:
+        self.http_factory = CheckedHTTPFactory(self)
         self._bound_socket.setblocking(False)  # as Twisted expects it
         self._bound_socket.listen(BACKLOG)
         self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)

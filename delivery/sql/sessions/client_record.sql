@@ -1,6 +1,6 @@
 -- client_record: the queues that a client's subscriptions choose now, how far it has come with each, and the indexes
 -- that it was sent and has not acknowledged.
--- Runs on: clients_subscription's index on client_id; queue_name_and_tags; clients_position's primary key;
+-- Runs on: clients_subscription's index on client_id; queue_name_and_tags_digest; clients_position's primary key;
 -- one_live_session_per_client; message_index_once_per_queue for streams, message_holder for work queues.
 -- Shape: which queues a subscription chooses is said in Python too (delivery/engine/queues.py, `matches`); a test holds the
 -- two together.
