@@ -5,7 +5,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from clients.models import Permission
-from queues.definitions import SERVICE_PREFIX
+from clients.quotas import UNLIMITED, Quotas
+from queues.definitions import NOBODY, SERVICE_PREFIX, Definer
 
 OPERATORS_ONLY = frozenset({Permission.ADMIN.value})
 EVERYTHING_A_CLIENT_DOES = frozenset(Permission.values) - OPERATORS_ONLY
@@ -25,6 +26,13 @@ class Principal:
     client_name: str | None = None
     key_id: int | None = None
     grants: tuple[tuple[str, frozenset[str]], ...] = field(default=(("*", EVERYTHING_A_CLIENT_DOES),))
+    quotas: Quotas = UNLIMITED
+    addresses: tuple[str, ...] = ()  # from which its key is good
+
+    @property
+    def definer(self) -> Definer:
+        """On whose account it defines queues."""
+        return Definer(self.client_id, self.quotas.queues) if self.client_id is not None else NOBODY
 
     def may(self, permission: str, queue_name: str) -> bool:
         """Whether it may do this with a queue; for `serve` and `request`: with a service."""

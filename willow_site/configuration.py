@@ -37,6 +37,7 @@ SECONDS_PER_YEAR = 31_536_000
 SECONDS = kinds.number(0, SECONDS_PER_YEAR)
 SHORT_INTERVAL = kinds.number(0.01, 3600)
 PLACE = kinds.text(r"[ -~]+", "a folder, or a URL that Spark can write to, such as s3a://bucket/willow")
+QUOTA = kinds.whole_number(0, 2**50)  # of a key; 0: no limit
 FILE = kinds.file(relative_to=PROJECT_FOLDER)
 NAME = kinds.text(r"[!-~]{1,100}", "1 to 100 printable ASCII characters without spaces")
 
@@ -126,7 +127,7 @@ class Configuration:
         kinds.url("ws", "wss", example="wss://broker.example.org/connect/", check=_has_host),
         None,
         "The URL at which other machines can reach this node.",
-        default_about="`ws://<bind>:<port>/connect/` (`wss` with a certificate), with the host name if `<bind>` is a wildcard",
+        default_about="`ws://<bind>:<port>/connect/` (or `wss`); the host name in place of a wildcard",
     )
     admin_password: str | None = setting(
         "WILLOW_ADMIN_PASSWORD",
@@ -375,6 +376,52 @@ class Configuration:
         unit="days",
     )
 
+    # Quotas of keys
+    key_queues: int = setting(
+        "WILLOW_KEY_QUEUES", QUOTA, "10000", "How many queues the owner of a key may define.", unit="queues"
+    )
+    key_clients: int = setting(
+        "WILLOW_KEY_CLIENTS", QUOTA, "1000", "How many names the owner of a key may register.", unit="clients"
+    )
+    key_connections: int = setting(
+        "WILLOW_KEY_CONNECTIONS",
+        QUOTA,
+        "1000",
+        "How many connections a key has at once, over all nodes.",
+        unit="connections",
+    )
+    key_waiting_messages: int = setting(
+        "WILLOW_KEY_WAITING_MESSAGES",
+        QUOTA,
+        "10000000",
+        "How many messages that a key posted may wait or be held, over all queues.",
+        unit="messages",
+    )
+    key_waiting_bytes: int = setting(
+        "WILLOW_KEY_WAITING_BYTES",
+        QUOTA,
+        str(10 * 1024 * MEBIBYTE),
+        "How many bytes their bodies may have.",
+        unit="bytes",
+    )
+    key_posts_per_second: int = setting(
+        "WILLOW_KEY_POSTS_PER_SECOND",
+        QUOTA,
+        "0",
+        "How many messages a key may post, over all nodes.",
+        unit="messages a second",
+    )
+    key_bytes_per_second: int = setting(
+        "WILLOW_KEY_BYTES_PER_SECOND", QUOTA, "0", "How many bytes their bodies may have.", unit="bytes a second"
+    )
+    key_readings: int = setting(
+        "WILLOW_KEY_READINGS",
+        QUOTA,
+        "100000",
+        "How many queues the subscriptions of a key may read on one node; if two read it, it counts twice.",
+        unit="queues",
+    )
+
     # Limits
     max_body_bytes: int = setting(
         "WILLOW_MAX_BODY_BYTES",
@@ -403,6 +450,20 @@ class Configuration:
         "1024",
         "How many commands of one connection may be in progress.",
         unit="commands",
+    )
+    memory_alarm: float = setting(
+        "WILLOW_MEMORY_ALARM",
+        kinds.number(0, 1),
+        "0.6",
+        "The share of this machine's memory above which a process refuses posts and does everything else; 0: never.",
+        unit="share",
+    )
+    disk_alarm_bytes: int = setting(
+        "WILLOW_DISK_ALARM_BYTES",
+        kinds.whole_number(0, 2**50),
+        str(256 * MEBIBYTE),
+        "The free space on the disk of the data, or else of `WILLOW_HOME`, below which posts are refused; 0: never.",
+        unit="bytes",
     )
     node_commands: int = setting(
         "WILLOW_NODE_COMMANDS",

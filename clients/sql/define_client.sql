@@ -7,4 +7,4 @@ VALUES (%(name)s, %(persistent)s, %(owner)s::bigint, true)
 ON CONFLICT (name) DO UPDATE SET last_seen_at = now(), bound = true,
     owner_id = CASE WHEN c.bound THEN c.owner_id ELSE EXCLUDED.owner_id END
 RETURNING c.id, c.persistent, c.defined_at, EXISTS (SELECT FROM clients_key k WHERE k.client_id = c.id) AS keyed,
-    c.owner_id IS NOT DISTINCT FROM %(owner)s::bigint AS owned
+    c.xmax = 0 AS is_new, c.owner_id IS NOT DISTINCT FROM %(owner)s::bigint AS owned

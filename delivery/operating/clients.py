@@ -3,7 +3,7 @@
 A key's secret is in what its making returns, and in no entry. Nobody gives away by a key what their own account lacks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -44,10 +44,24 @@ def client_delete(*, client: Client, by: Operator) -> None:
 
 @transaction.atomic
 def key_create(
-    *, client_name: str, persistent: bool = False, grants: Grants, expires_at: datetime | None = None, by: Operator
+    *,
+    client_name: str,
+    persistent: bool = False,
+    grants: Grants,
+    expires_at: datetime | None = None,
+    quotas: Mapping[str, int] = services.NOTHING,
+    addresses: Sequence[str] = (),
+    by: Operator,
 ) -> NewKey:
     _check_may_give(by, grants)
-    new = services.key_create(client_name=client_name, persistent=persistent, grants=grants, expires_at=expires_at)
+    new = services.key_create(
+        client_name=client_name,
+        persistent=persistent,
+        grants=grants,
+        expires_at=expires_at,
+        quotas=quotas,
+        addresses=addresses,
+    )
     _audit_new(new, "make key", by)
     return new
 
@@ -77,6 +91,18 @@ def key_set_grants(*, key: Key, grants: Grants, by: Operator) -> None:
     _check_may_give(by, grants, has=grants_of(key))
     services.key_set_grants(key=key, grants=grants)
     _audit(key, "change grants of key", by, {"grants": written_grants(grants)})
+
+
+@transaction.atomic
+def key_set_quotas(*, key: Key, quotas: Mapping[str, int], by: Operator) -> None:
+    services.key_set_quotas(key=key, quotas=quotas)
+    _audit(key, "change quotas of key", by, {"quotas": dict(quotas)})
+
+
+@transaction.atomic
+def key_set_addresses(*, key: Key, addresses: Sequence[str], by: Operator) -> None:
+    services.key_set_addresses(key=key, addresses=addresses)
+    _audit(key, "change addresses of key", by, {"addresses": list(addresses)})
 
 
 def _check_may_give(by: Operator, grants: Grants, has: Grants = NOTHING) -> None:

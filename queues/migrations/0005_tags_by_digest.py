@@ -17,7 +17,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="queue",
             constraint=models.UniqueConstraint(
-                models.F("name"), models.Func("tags", function="willow_tags_digest"), name="queue_name_and_tags_digest"
+                models.F("name"),
+                models.Func("tags", function="willow_tags_digest"),
+                name="queue_name_and_tags_digest",
+                violation_error_message="A queue with this name and these tags already exists.",
             ),
         ),
         migrations.RemoveConstraint(model_name="queue", name="queue_name_and_tags"),

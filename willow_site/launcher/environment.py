@@ -73,6 +73,7 @@ def _make_environment() -> None:
 def _install_file(file: str) -> None:
     print(f"Installing the packages of {file} (only when it has changed).", flush=True)
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    pip += ["--require-hashes"]
     if file in INSTALLED_ASIDE:
         pip += ["--no-deps", "--upgrade", "--target", str(ENVIRONMENT / INSTALLED_ASIDE[file])]
     _run_or_raise([*pip, "-r", str(PROJECT_FOLDER / file)], f"The packages of {file} could not be installed")

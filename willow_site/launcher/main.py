@@ -13,9 +13,10 @@ from willow_site.launcher.errors import LauncherError
 from willow_site.listening import PortTakenError
 from willow_site.setting_declaration import ConfigurationError
 
-BROKER = ("requirements-broker.txt",)
-DEVELOPMENT = ("requirements-broker.txt", "requirements-dev.txt")
-SPARK = ("requirements-pipeline.txt", "requirements-jdbc.txt")
+# Locked: with every package that those of the .txt file need, and the hashes of all.
+BROKER = ("requirements-broker.lock",)
+DEVELOPMENT = ("requirements-broker.lock", "requirements-dev.lock")
+SPARK = ("requirements-pipeline.lock", "requirements-jdbc.txt")
 
 
 @dataclass(frozen=True)

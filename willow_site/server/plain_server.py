@@ -16,6 +16,7 @@ from twisted.internet import reactor
 
 from willow_site.configuration import Configuration
 from willow_site.server.http_request import CheckedHTTPFactory
+from willow_site.server.tls import Certificates, encrypted
 
 BACKLOG = 4096  # connections that wait to be accepted, for the moment when all clients come back at once
 CLOSE_SECONDS = 10  # for an application to end after its connection was closed
@@ -53,6 +54,7 @@ class PlainServer(Server):
         # Daphne knows endpoints only as text, and its text for an existing socket means IPv4 alone;
         # so it gets none, and the socket is adopted in `_begin`.
         self.endpoints: list[str] = []
+        self._certificates = Certificates(configuration) if configuration.tls_certificate else None
         self._bound_socket = bound_socket
         self._drain_seconds = configuration.drain_seconds
         self._stopping: asyncio.Task[None] | None = None
@@ -72,7 +74,11 @@ class PlainServer(Server):
         self.http_factory = CheckedHTTPFactory(self)
         self._bound_socket.setblocking(False)  # as Twisted expects it
         self._bound_socket.listen(BACKLOG)
-        self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)
+        factory = self.http_factory
+        if self._certificates is not None:
+            factory = encrypted(factory, self._certificates)
+            self._loop.add_signal_handler(signal.SIGHUP, self._certificates.reload)
+        self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, factory)
         self._bound_socket.close()  # Twisted has its own handle: with this one open the port would stay open too
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stop_once)
