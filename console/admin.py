@@ -8,6 +8,7 @@ from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
@@ -16,6 +17,7 @@ from queues.admin_bases import FiltersOnly
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
+admin.site.unregister(TOTPDevice)  # its page shows secrets, and would let staff make a second factor for others
 
 
 class AuditedAdmin(FiltersOnly, ModelAdmin):

@@ -2,7 +2,19 @@
 
 from django.urls import include, path
 
-from console.screens import analysts, audit, database, nodes, overview, queue, queue_changes, queues, reaper, services
+from console.screens import (
+    analysts,
+    audit,
+    database,
+    nodes,
+    overview,
+    queue,
+    queue_changes,
+    queues,
+    reaper,
+    second_factor,
+    services,
+)
 
 app_name = "console"
 
@@ -22,6 +34,7 @@ urlpatterns = [
     path("reaper/", reaper.reaper, name="reaper"),
     path("database/", database.database, name="database"),
     path("analysts/", analysts.analysts, name="analysts"),
+    path("second-factor/", second_factor.second_factor, name="second_factor"),
     path("audit/", audit.audit, name="audit"),
     path("", include("console.message_urls")),
 ]

@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-SECRET_BYTES = 36
+SECRET_BYTES = 48  # 64 characters
 
 
 def write_closed(file: Path, text: str) -> None:

@@ -5,6 +5,7 @@ Code that needs a setting of Willow reads `settings.WILLOW`, never the environme
 
 import os
 import sys
+from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -34,6 +35,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "channels",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -52,9 +56,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "console.second_factor.SecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "console.middleware.ConsolePages",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "willow_site.urls"
@@ -113,6 +119,35 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+OIDC_BACKEND = "console.oidc.ProviderBackend"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # first: it refuses who is locked out
+    "django.contrib.auth.backends.ModelBackend",
+    *([OIDC_BACKEND] if WILLOW.oidc_issuer else []),
+]
+
+AXES_FAILURE_LIMIT = WILLOW.lockout_failures
+AXES_COOLOFF_TIME = timedelta(minutes=WILLOW.lockout_minutes)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # or a stranger could lock an account for its owner
+AXES_RESET_ON_SUCCESS = True
+AXES_CLIENT_IP_CALLABLE = "console.lockout.caller"
+AXES_LOCKOUT_CALLABLE = "console.lockout.locked_out"
+AXES_ENABLE_ADMIN = False
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
+
+OTP_TOTP_ISSUER = "Willow"
+
+OIDC_RP_CLIENT_ID = WILLOW.oidc_client_id
+OIDC_RP_CLIENT_SECRET = WILLOW.oidc_client_secret
+OIDC_RP_SIGN_ALGO = "RS256"
+OIDC_RP_SCOPES = "openid email profile"
+OIDC_USE_PKCE = True
+OIDC_CREATE_USER = WILLOW.oidc_create
+OIDC_TIMEOUT = 10  # seconds
+OIDC_AUTHENTICATE_CLASS = "console.oidc.AskProvider"
+LOGIN_REDIRECT_URL = "/admin/"
+LOGIN_REDIRECT_URL_FAILURE = "/admin/login/"
 
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Willow",
@@ -124,6 +159,7 @@ UNFOLD: dict[str, Any] = {
     "BORDER_RADIUS": "8px",
     "STYLES": ["console.assets.stylesheet", "console.assets.message_stylesheet"],
     "SCRIPTS": ["console.assets.script", "console.assets.keyboard_script", "console.assets.choices_script"],
+    "ACCOUNT": {"navigation": [{"title": "Second factor", "link": "/console/second-factor/"}]},
     "SIDEBAR": {"navigation": "console.navigation.sidebar"},
     "COLORS": {"primary": PRIMARY_COLORS},
 }

@@ -25,7 +25,7 @@ from delivery.operating.clients import (
 
 WHEN = "a span such as 90d, or a date such as 2030-01-31"
 KEY = "its first characters, as listed"
-COLUMNS = ("KEY", "CLIENT", "STATE", "EXPIRES", "LAST USED", "GRANTS", "QUOTAS", "FROM")
+COLUMNS = ("KEY", "CLIENT", "STATE", "EXPIRES", "LAST USED", "QUOTAS", "FROM", "GRANTS")
 QUOTA = f"one of {', '.join(QUOTA_NAMES)}, such as {EXAMPLE}; 0 means no limit"
 RANGE = "a network from which the key is good, such as 10.0.0.0/8"
 NEVER = "never"
@@ -146,7 +146,7 @@ def _row(key: Key) -> tuple[str, ...]:
         key_state(key),
         f"{key.expires_at:%Y-%m-%d %H:%M}" if key.expires_at else NEVER,
         f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else NEVER,
-        " ".join(written_grants(grants_of(key))),
         " ".join(written_quotas(key.quotas)) or "defaults",
         " ".join(key.addresses) or "everywhere",
+        " ".join(written_grants(grants_of(key))),
     )
