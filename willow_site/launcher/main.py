@@ -36,6 +36,7 @@ COMMANDS = (
     Command("pipeline", "archives the journal and computes facts from it, on Spark", BROKER + SPARK),
     Command("test", "runs the tests on their own servers; arguments go to pytest", DEVELOPMENT + SPARK),
     Command("lint", "checks style, types and the direction of imports", DEVELOPMENT),
+    Command("fuzz", "sends damaged frames to both codecs and to a broker of its own", DEVELOPMENT),
     Command("bench", "measures Willow on this machine; arguments go to the benchmarks", DEVELOPMENT),
 )
 
