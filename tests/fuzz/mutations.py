@@ -5,9 +5,15 @@ import random
 import struct
 from collections.abc import Callable
 
+from delivery.protocol.service_commands import CheckConfig, ClientPong, NeedBroker, Ping, Ready, WorkError, WorkReply
 from tests.unit.protocol.test_bincode_vectors import COMMAND_VECTORS
 
 BINCODE = [bytes.fromhex(encoded) for encoded, _ in COMMAND_VECTORS.values()]
+# Without those of workers, after which a wrong word ends the connection, as the protocol wants it.
+OF_WORKERS = (CheckConfig, Ready, Ping, ClientPong, WorkReply, WorkError, NeedBroker)
+BINCODE_OF_CLIENTS = [
+    bytes.fromhex(encoded) for encoded, command in COMMAND_VECTORS.values() if not isinstance(command, OF_WORKERS)
+]
 PLAIN_JSON = [
     {"type": "post", "queue": "fuzz-a", "message": "m", "notify": ["ready", "write", "sync", "finish"], "label": 1},
     {"type": "post", "queue": ["fuzz-a", "fuzz-b"], "tags": ["t"], "message": [0, 255], "priority": 3, "label": 2},

@@ -5,11 +5,15 @@ import random
 import uuid
 from dataclasses import dataclass, field
 
-from tests.fuzz.mutations import BINCODE, JSON, mutated
+from websockets.exceptions import ConnectionClosed
+
+from tests.fuzz.mutations import BINCODE, BINCODE_OF_CLIENTS, JSON, mutated
 from tests.support.client import Client, connected
 from tests.support.cluster import PATIENCE
 
-FRAMES_OF_A_SESSION = 100
+FRAMES_OF_A_SESSION = 200
+FRAMES_OF_A_PROOF = 20
+WORKERS = 0.1  # of the sessions also say what workers say
 SESSIONS_AT_ONCE = 8
 PROOF = 2**60  # labels above this are the fuzzer's own
 # How the broker may end a connection that deserves it: it has said why, in a frame or by the code.
@@ -20,7 +24,7 @@ OUR_OWN_CODES = range(4000, 5000)
 @dataclass
 class Findings:
     faults: list[str] = field(default_factory=list)
-    frames: int = 0
+    frames: int = 0  # after which the connection was still there
     sessions: int = 0
     closed: int = 0  # by the broker, with a reason
     neighbours_rounds: int = 0
@@ -45,42 +49,38 @@ async def fuzz_sessions(url: str, frames: int, chance: random.Random) -> Finding
 
 
 async def _session(url: str, frames: int, chance: random.Random, findings: Findings) -> str | None:
-    """Damaged and whole frames in turn; at the end the connection still answers, or was closed with a reason."""
+    """Damaged and whole frames in turn. Now and then the connection must prove that it is there."""
     how = {"batch": "true"} if chance.random() < 0.3 else {}
+    binary = BINCODE if chance.random() < WORKERS else BINCODE_OF_CLIENTS
     findings.sessions += 1
     async with connected(url, **how) as client:
-        for _ in range(frames):
-            if client.socket.close_code is not None:
-                break
-            await client.socket.send(_frame(chance))
-            findings.frames += 1
-        return await _end_of(client, PROOF + chance.randrange(2**59), findings)
+        for _ in range(0, frames, FRAMES_OF_A_PROOF):
+            try:
+                for _ in range(FRAMES_OF_A_PROOF):
+                    await client.socket.send(_frame(chance, binary))
+                await client.send({"type": "keepalive", "label": (label := PROOF + chance.randrange(2**59))})
+                await client.expect(label, type="notice", notice="keepalive")
+            except (AssertionError, ConnectionClosed) as silence:
+                return _fault_in_the_end(client, repr(silence), findings)
+            findings.frames += FRAMES_OF_A_PROOF
+    return None
 
 
-def _frame(chance: random.Random) -> str | bytes:
+def _frame(chance: random.Random, binary: list[bytes]) -> str | bytes:
     damages = chance.random() < 0.7
     if chance.random() < 0.5:
         data = mutated(chance, JSON) if damages else chance.choice(JSON)
         return data.decode(errors="replace")
-    return mutated(chance, BINCODE) if damages else chance.choice(BINCODE)
+    return mutated(chance, binary) if damages else chance.choice(binary)
 
 
-async def _end_of(client: Client, label: int, findings: Findings) -> str | None:
-    try:
-        await client.send({"type": "keepalive", "label": label})
-        await client.expect(label, type="notice", notice="keepalive")
-    except AssertionError as silence:
-        code = client.socket.close_code
-        if code is None:
-            return f"an open connection does not answer: {silence}"
-        if code not in OUR_OWN_CODES and code not in FAIR_CODES:
-            return f"closed by {code} without a reason"
-        findings.closed += 1
-    except Exception as error:
-        code = client.socket.close_code
-        if code not in OUR_OWN_CODES and code not in FAIR_CODES:
-            return f"closed by {code} without a reason: {error!r}"
-        findings.closed += 1
+def _fault_in_the_end(client: Client, silence: str, findings: Findings) -> str | None:
+    code = client.socket.close_code
+    if code is None:
+        return f"an open connection does not answer: {silence}"
+    if code not in OUR_OWN_CODES and code not in FAIR_CODES:
+        return f"closed by {code} without a reason"
+    findings.closed += 1
     return None
 
 

@@ -29,5 +29,5 @@ def test_the_codecs_take_everything() -> None:
 async def test_sessions_outlast_everything_and_disturb_nobody(broker: Cluster) -> None:
     findings = await fuzz_sessions(broker.node.url, 2_000, random.Random(SEED))
     assert findings.faults == []
-    assert findings.frames > 1_000
+    assert findings.frames > 500
     assert findings.neighbours_rounds > 0
