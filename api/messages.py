@@ -143,7 +143,10 @@ class PrioritySerializer(ChosenMessages):
 
 
 class OneMessageArguments(Strict):
-    index = BigInteger(required=False, help_text="Excludes a later message with the same ID.")
+    index = BigInteger(
+        required=False,
+        help_text="Excludes a later message with the same ID. Needed where more than 100,000 messages wait before it.",
+    )
 
 
 def shown_message(row: MessageRow) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class RawQueue:
         values = {
             "queue_id": self._queue_id,
             "sequence": None,  # a new ID, as in a queue of which none is free
+            "former": None,
             "priority": 0,
             "delay": None,
             "ttl": None,
@@ -107,7 +108,8 @@ class PreparedPost:
 
 POST_COLUMNS: dict[str, type] = {
     **dict.fromkeys(
-        ("queue_id", "sequence", "priority", "poster", "label", "notify", "holder", "index_before"), BigintColumn
+        ("queue_id", "sequence", "former", "priority", "poster", "label", "notify", "holder", "index_before"),
+        BigintColumn,
     ),
     **dict.fromkeys(("delay", "ttl", "work_timeout"), Float8Column),
     "key": TextColumn,

@@ -34,7 +34,7 @@ LONGEST_NAME = 150  # of an account
 @cache
 def provider() -> dict[str, Any]:
     """What the provider says of itself, asked for when somebody first logs in: a start must not depend on it."""
-    issuer = settings.WILLOW.oidc_issuer.rstrip("/")
+    issuer = str(settings.WILLOW.oidc_issuer).rstrip("/")
     answer = requests.get(issuer + DISCOVERY, timeout=settings.OIDC_TIMEOUT)
     answer.raise_for_status()
     found: dict[str, Any] = answer.json()

@@ -10,7 +10,7 @@ from delivery.facts.models import (
     QueueFact,
     ServiceFact,
 )
-from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice
+from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice, RoleGrant, TransactionalPost
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.reaper.models import DutyRun
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
@@ -35,10 +35,12 @@ __all__ = [
     "QueueFact",
     "RedriveJob",
     "RedrivenMessage",
+    "RoleGrant",
     "Service",
     "ServiceConfig",
     "ServiceConfigVersion",
     "ServiceFact",
     "SessionOrder",
+    "TransactionalPost",
     "Worker",
 ]

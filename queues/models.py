@@ -124,6 +124,9 @@ class QueueCounter(models.Model):
     )
     newest_index = models.BigIntegerField(db_default=0, help_text="Index of the newest message.")
     next_sequence = models.BigIntegerField(db_default=1, help_text="An ID above those of all messages that live.")
+    restarted_index = models.BigIntegerField(
+        db_default=0, help_text="Newest index when the queue was last empty and its IDs began at 1 again."
+    )
 
     class Meta:
         db_table = "queues_counter"

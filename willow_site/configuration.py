@@ -502,6 +502,13 @@ class Configuration:
         "How often a node polls the database for messages, in case a wake-up was lost.",
         unit="seconds",
     )
+    transactional_post_seconds: float = setting(
+        "WILLOW_TRANSACTIONAL_POST_SECONDS",
+        SHORT_INTERVAL,
+        "0.05",
+        "How often a node looks for posts that applications have committed with `willow_post`.",
+        unit="seconds",
+    )
     reaper_seconds: float = setting(
         "WILLOW_REAPER_SECONDS",
         SHORT_INTERVAL,

@@ -68,7 +68,8 @@ def _release_named(session: Session, command: Release, messages: Sequence[ClaimI
             releasing.refused(error)
             continue
         if reader is None:
-            claim = HeldClaim(message.shard, message.sequence, message.index, message.attempt)
+            index = session.claims.index_of((message.shard, message.sequence), message.index)
+            claim = HeldClaim(message.shard, message.sequence, index, message.attempt)
             _submit(session, command, claim, releasing, releasing.refused)
         elif (held := reader.held(message.sequence, message.index, message.attempt)) is not None:
             reader.release(held)

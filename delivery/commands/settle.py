@@ -91,7 +91,7 @@ def _keep_all_alive(session: Session, command: Keepalive) -> None:
             session.restart_claims()
         answer(error)
 
-    session.node.engine.end(KeepaliveAllRequest(session.session_id, answered))
+    session.node.engine.end(KeepaliveAllRequest(session.session_id, session.claims.queue_ids(), answered))
 
 
 def reader_of_claim(session: Session, command: Finish | Fail | Keepalive | ClaimId) -> StreamReader | None:
@@ -119,7 +119,7 @@ def _claim(session: Session, command: Any, answer: Callable[[WillowError | None]
     return {
         "queue_id": command.shard,
         "sequence": command.sequence,
-        "index": command.index,
+        "index": session.claims.index_of((command.shard, command.sequence), command.index),
         "attempt": command.attempt,
         "holder": session.session_id,
         "client": session.client_name,

@@ -63,10 +63,11 @@ class ClaimRunner:
         return self._after_taking(taken, "assign")
 
     async def run_pops(self, connection: AsyncConnection[Any], attempts: list[PopAttempt]) -> AfterCommit:
+        moment = self._free_ids.moment
         run = partial(pop, connection, node_id=self._node_id, node_name=self._node_name)
         taken = await self._take_by_queue(run, attempts)
         self._moves.popped += len(taken.rows)
-        return self._after_taking(taken, "finish", partial(self._free_ids.give, taken.rows))
+        return self._after_taking(taken, "finish", partial(self._free_ids.give, taken.rows, moment))
 
     async def _take_by_queue(self, run: Run, attempts: Sequence[Attempt]) -> Taken:
         by_queue: dict[int, list[Attempt]] = defaultdict(list)
@@ -124,13 +125,14 @@ class ClaimRunner:
             if attempt.settled:
                 continue
             attempt.begin()
+            moment = self._free_ids.moment
             rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
             # At once, and not after the batch: the next attempt of the batch may meet an error of the storage.
             guarded(self._tell_posters)
             for_each(lambda row: self._backlog.taken(row.queue_id, int(self._was_counted(row))), rows)
             if attempt.demand.pops:
                 self._moves.popped += len(rows)
-                guarded(self._free_ids.give, rows)
+                guarded(self._free_ids.give, rows, moment)
                 for_each(lambda row: self._notices.tell(row, "finish"), rows)
             else:
                 self._moves.claimed += len(rows)

@@ -18,6 +18,7 @@ from delivery.engine.claims import ClaimRunner
 from delivery.engine.demands import Demand
 from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
+from delivery.engine.transactional_posts import MoveRequest, TransactionalPosts
 from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
 from delivery.moves.cancelling import CancelRequest, answer_cancels, cancel
@@ -33,7 +34,7 @@ from delivery.moves.endings import (
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
-from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone, store_with
+from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.lanes import Lane
@@ -47,8 +48,9 @@ class KeepaliveAllRequest:
 
     synchronous = False
 
-    def __init__(self, holder: int, answer: Callable[[WillowError | None], None]) -> None:
+    def __init__(self, holder: int, queue_ids: Iterable[int], answer: Callable[[WillowError | None], None]) -> None:
         self.holder = holder
+        self.queue_ids = frozenset(queue_ids)  # of what it holds
         self.fail = answer
         self.answer = answer
 
@@ -104,7 +106,13 @@ class Engine:
             moves=self.moves,
         )
         size = settings.WILLOW.batch_size
-        self.posts = Lane("posts", {PostRequest: self._run_posts}, batch_size=size)
+        from_transactions = TransactionalPosts(node_id=node_id, node_name=node_name, stored=self._after_admission)
+        self.posts = Lane(
+            "posts",
+            {PostRequest: self._run_posts, MoveRequest: from_transactions.run},
+            batch_size=size,
+            opened=self._free_ids.forget_all,
+        )
         self.claims = Lane(
             "claims",
             {
@@ -193,13 +201,18 @@ class Engine:
     async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         if all(request.is_plain for request in requests):
             return await self._store_plain(connection, requests)
-        admission = await self._admit(connection, requests)
+        async with connection.transaction():
+            admission = Admission(connection, requests, self._node_id, self._node_name, self._free_ids)
+            await admission.admit()
+        return self._after_admission(admission, requests)
+
+    def _after_admission(self, admission: Admission, requests: list[PostRequest]) -> AfterCommit:
         stored = [request for request in requests if request not in admission.refused]
         copies = [copy for request in stored for copy in request.copies]
         self.moves.dropped += len(admission.dropped)
         self.moves.posted += len(copies)
         return AfterCommit(
-            partial(self._free_ids.give, admission.dropped),
+            partial(self._free_ids.give, admission.dropped, admission.began),
             partial(for_each, lambda row: self._notices.tell(row, "drop"), admission.dropped),
             # Some of the copies replaced another message, or were there already.
             partial(for_each, lambda copy: self.backlog.something_came(copy.queue.id), copies),
@@ -207,21 +220,11 @@ class Engine:
             later=[partial(_tell_posters, stored, admission.refused)],
         )
 
-    async def _admit(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> Admission:
-        async def admit(free_ids: FreeIds | None) -> Admission:
-            async with connection.transaction():
-                admission = Admission(connection, requests, self._node_id, self._node_name, free_ids)
-                await admission.admit()
-            return admission
-
-        return await store_with(self._free_ids, [copy for request in requests for copy in request.copies], admit)
-
     async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
         places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
         try:
-            insert = partial(insert_copies, connection, copies, self._node_id, places)
-            inserted = await store_with(self._free_ids, copies, insert)
+            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
                 self.backlog.something_came(copy.queue.id)
@@ -261,13 +264,17 @@ class Engine:
     async def _run_keepalive_all(
         self, connection: AsyncConnection[Any], requests: list[KeepaliveAllRequest]
     ) -> AfterCommit:
-        await restart_leases(connection, [request.holder for request in requests])
+        queue_ids = set().union(*(request.queue_ids for request in requests))
+        await restart_leases(connection, [request.holder for request in requests], queue_ids)
         return AfterCommit(partial(for_each, lambda request: request.answer(None), requests))
 
     async def _run_cancels(self, connection: AsyncConnection[Any], requests: list[CancelRequest]) -> AfterCommit:
+        moment = self._free_ids.moment
         cancelled = await cancel(connection, requests, node_id=self._node_id, node_name=self._node_name)
         self.moves.dropped += len(cancelled)
-        return AfterCommit(partial(self._free_ids.give, cancelled), partial(answer_cancels, requests, cancelled))
+        return AfterCommit(
+            partial(self._free_ids.give, cancelled, moment), partial(answer_cancels, requests, cancelled)
+        )
 
 
 def node_is_overloaded() -> WillowError:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from psycopg import AsyncConnection
 
 from clients.models import Session
+from delivery.inspection.message import live_message
 from delivery.moves.message_id import MessageId
 from delivery.moves.models import Journal, Message
 from delivery.moves.service_names import is_service_queue
@@ -41,8 +42,8 @@ def why_queue(queue: Queue) -> list[Cause]:
 
 
 def why_message(message_id: MessageId) -> list[Cause]:
-    message = Message.objects.filter(queue_id=message_id.queue_id, sequence=message_id.sequence).first()
-    if message is None or message_id.index not in (None, message.index):
+    message = live_message(message_id)
+    if message is None:
         return [_gone(message_id)]
     return operate(lambda connection: _why_message(connection, message), seconds=DIAGNOSIS_SECONDS)
 

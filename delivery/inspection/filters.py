@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, LiteralString
 
-from delivery.inspection.index_walk import BY_ID, BY_INDEX, BY_PRIORITY, ORDER_OF_STATE, Conditions, IndexOrder
+from delivery.inspection.index_walk import BY_INDEX, BY_PRIORITY, ORDER_OF_STATE, Conditions, IndexOrder
 from delivery.moves.states import State
 from delivery.storage.reading import bounded_cursor
 from queues.integer_ranges import BIGINT_MAX
@@ -42,8 +42,6 @@ class MessageFilter:
     @property
     def order_of_state(self) -> IndexOrder:
         """In the order of the state that is asked for: ready messages as they are handed out, too."""
-        if self.sequence is not None:
-            return BY_ID
         if len(self.states) != 1 or self.index_from == self.index_to:
             return BY_INDEX
         [state] = self.states
@@ -58,8 +56,6 @@ class MessageFilter:
             by_index.append("index <= %(index_to)s::bigint")
         if self.bounds:
             by_index.append("index <= start.last_index")
-        if self.sequence is not None:
-            (narrowing if order is BY_ID else match).append("sequence = %(sequence)s::bigint")
         is_implied = order in ORDER_OF_STATE.values()  # the state, by the index that holds no other
         match += [
             sql
@@ -69,7 +65,7 @@ class MessageFilter:
         return Conditions(" AND ".join(narrowing), " AND ".join(match[1:] or match), self._values())
 
     def _values(self) -> dict[str, Any]:
-        names = ("sequence", "index_from", "index_to", *MATCHES)
+        names = ("index_from", "index_to", *MATCHES)
         return {name: getattr(self, name) for name in names} | {
             "states": [state.value for state in self.states],
             "text": None if self.text is None else self.text.encode(),
@@ -93,6 +89,7 @@ class MessageFilter:
 # What is asked of each message that a walk passes, by the field of the filter.
 MATCHES: dict[str, LiteralString] = {
     "states": "state = ANY (%(states)s::int[])",
+    "sequence": "sequence = %(sequence)s::bigint",
     "priority_from": "priority >= %(priority_from)s::bigint",
     "priority_to": "priority <= %(priority_to)s::bigint",
     "posted_before": "posted_at < %(posted_before)s::timestamptz",

@@ -85,20 +85,19 @@ class IndexOrder:
 
 
 NO_COLUMN: LiteralString = "0::bigint"
-BY_INDEX = IndexOrder(NO_COLUMN, "index", "index > 0", "oldest first", "newest first")
-BY_ID = IndexOrder(NO_COLUMN, "sequence", "true", "lowest ID first", "highest ID first")
+BY_INDEX = IndexOrder(NO_COLUMN, "index", "true", "oldest first", "newest first")
 BY_PRIORITY = IndexOrder(
     "priority * -1", "index", f"state = {State.READY:d}", "next to be handed out first", "last to be handed out first"
 )
-BY_LEASE = IndexOrder(
-    "lease_until", "sequence", f"lease_until IS NOT NULL AND state = {State.CLAIMED:d}", "claim that ends next first",
-    "claim that ends last first", by_time=True,
+BY_HOLDER = IndexOrder(
+    "holder", "index", f"lease_until IS NOT NULL AND state = {State.CLAIMED:d}", "by session, earliest first",
+    "by session, latest first",
 )  # fmt: skip
 BY_DELAY = IndexOrder(
-    "available_at", "sequence", f"state = {State.DELAYED:d}", "due next first", "due last first", by_time=True
+    "available_at", "index", f"state = {State.DELAYED:d}", "due next first", "due last first", by_time=True
 )
 
-ORDER_OF_STATE = {State.READY: BY_PRIORITY, State.DELAYED: BY_DELAY, State.CLAIMED: BY_LEASE}
+ORDER_OF_STATE = {State.READY: BY_PRIORITY, State.DELAYED: BY_DELAY, State.CLAIMED: BY_HOLDER}
 
 
 @dataclass(frozen=True, slots=True)

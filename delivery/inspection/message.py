@@ -8,7 +8,9 @@ from django.db.models import BinaryField, F, Func, IntegerField, Model, QuerySet
 from django.db.models.functions import Substr
 
 from clients.models import Node, Session
+from delivery.moves.message_id import MessageId, with_indexes
 from delivery.moves.models import Journal, Message
+from delivery.storage.on_django import operate
 from delivery.storage.reading import bounded_cursor
 from queues.models import Queue
 
@@ -56,9 +58,17 @@ def message_record(queue_id: int, index: int, *, with_body: bool) -> MessageReco
         return _as_it_is(queue_id, index, with_body) or _as_it_ended(queue_id, index, with_body)
 
 
+def live_message(message_id: MessageId) -> Message | None:
+    """One that lives now, with or without its index."""
+    [one] = operate(lambda connection: with_indexes(connection, [message_id]))
+    if one.index is None:
+        return None
+    return Message.objects.filter(queue_id=one.queue_id, index=one.index, sequence=one.sequence).first()
+
+
 def _as_it_is(queue_id: int, index: int, with_body: bool) -> MessageRecord | None:
-    """Runs on: message_index_once_per_queue."""
-    found = Message.objects.filter(queue_id=queue_id, index__gt=0, index=index)
+    """Runs on: the message's primary key."""
+    found = Message.objects.filter(queue_id=queue_id, index=index)
     message = found.defer("body").first()
     if message is None:
         return None

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 
 from delivery.inspection.filters import MessageFilter
 from delivery.inspection.index_walk import BY_INDEX, FIRST_STEP, IndexOrder, IndexWalk, MessageCursor
-from delivery.moves.message_id import MessageId
+from delivery.moves.message_id import MessageId, id_columns, with_indexes
 from delivery.moves.states import State
 from delivery.storage.connection import fetch_rows
 from delivery.storage.on_django import operate
@@ -157,11 +157,6 @@ def _page(
 
 
 async def _read(connection: AsyncConnection[Any], ids: list[MessageId], body_bytes: int | None) -> list[MessageRow]:
-    values = {
-        "queue_id": [one.queue_id for one in ids],
-        "sequence": [one.sequence for one in ids],
-        "index": [one.index for one in ids],
-        "body_bytes": body_bytes,
-    }
+    values = id_columns(await with_indexes(connection, ids)) | {"body_bytes": body_bytes}
     rows = [MessageRow(*row) for row in await fetch_rows(connection, statement("message_rows"), values)]
     return [replace(row, state=State(row.state)) for row in rows]

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from clients.models import Session
+from delivery.inspection.message import live_message
 from delivery.moves.message_id import MessageId
 from delivery.moves.models import Journal, Message
 from delivery.moves.states import Outcome, State
@@ -23,9 +24,7 @@ class Event:
 
 def message_timeline(message_id: MessageId) -> list[Event]:
     """What happened to a message, oldest first. For a dead letter, also what happened before it died."""
-    message = Message.objects.filter(queue_id=message_id.queue_id, sequence=message_id.sequence).first()
-    if message is not None and message_id.index not in (None, message.index):
-        message = None
+    message = live_message(message_id)
     index = message.index if message is not None else message_id.index
     if index is None:
         return []

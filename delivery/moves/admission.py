@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from psycopg import AsyncConnection
 
-from delivery.moves.free_ids import FreeIds
+from delivery.moves.free_ids import LONG_AGO, FreeIds
 from delivery.moves.posting import Copy, PostRequest, insert_copies, message_columns, queue_is_gone
 from delivery.moves.removal import DroppedForRoom, drop_oldest
 from delivery.protocol.errors import Code, WillowError
@@ -32,6 +32,7 @@ class Admission:
     ) -> None:
         self.refused: dict[PostRequest, WillowError] = {}
         self.dropped: list[DroppedForRoom] = []
+        self.began = free_ids.moment if free_ids else LONG_AGO  # for the IDs that it leaves free
         self._connection = connection
         self._requests = requests
         self._node_id = node_id
@@ -112,7 +113,7 @@ class Admission:
         if not live:
             return
         for request in self._requests:
-            if request in self.refused:
+            if request in self.refused or request.may_exceed:
                 continue
             needed = [copy.queue for copy in request.copies if copy.queue.id in live and self._takes_room(copy)]
             full = next((queue for queue in needed if live[queue.id] >= (queue.settings.max_length or 0)), None)
@@ -153,7 +154,7 @@ class Admission:
 
     async def _replace(self, copies: list[Copy]) -> None:
         columns = message_columns(copies, self._node_id)
-        columns["sequence"] = BigintColumn([copy.sequence for copy in copies])
+        columns["index"] = BigintColumn([copy.index for copy in copies])
         await self._connection.execute(statement("replace"), columns)
 
     async def _remember_dedupe(self, stored: list[Copy]) -> None:

@@ -33,6 +33,7 @@ class Cancelled(NamedTuple):
     place: int
     queue_id: int
     sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
 
 
 async def cancel(

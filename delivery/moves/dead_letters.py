@@ -94,7 +94,6 @@ async def bury(
         return []
     columns = {
         "queue_id": BigintColumn([row.queue_id for row, _ in dying]),
-        "sequence": BigintColumn([row.sequence for row, _ in dying]),
         "index": BigintColumn([row.index for row, _ in dying]),
         "client": TextColumn([cause.client for _, cause in dying]),
         "reason": TextColumn([cause.reason for _, cause in dying]),
@@ -120,7 +119,7 @@ async def mark_dead(connection: AsyncConnection[Any], dead: Sequence[tuple[Copy,
     copies, deaths = [copy for copy, _ in dead], [death for _, death in dead]
     columns = {
         "queue_id": BigintColumn([copy.queue.id for copy in copies]),
-        "sequence": BigintColumn([copy.sequence for copy in copies]),
+        "index": BigintColumn([copy.index for copy in copies]),
         "origin_queue_id": BigintColumn([death.origin_queue_id for death in deaths]),
         "origin_index": BigintColumn([death.origin_index for death in deaths]),
         "origin_attempts": BigintColumn([death.origin_attempts for death in deaths]),

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import AsyncConnection
 
 from delivery.moves.dead_letters import Buried, bury
-from delivery.moves.free_ids import FreeIds
+from delivery.moves.free_ids import LONG_AGO, FreeIds
 from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
 from delivery.moves.notices import Notices, why_unanswered
@@ -24,6 +24,8 @@ from delivery.storage.vocabulary import Outcome, Reason
 
 logger = logging.getLogger(__name__)
 
+CLAIMS_LOOKED_AT = 10_000  # of a queue, for a message that was named without its index
+
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
 
 
@@ -33,7 +35,7 @@ class Ending:
 
     queue_id: int
     sequence: int
-    index: int | None
+    index: int | None  # None: this session holds no message with that ID
     holder: int
     answer: Answer
     attempt: int | None = None  # None: whichever it is
@@ -72,8 +74,8 @@ AnyEnding = TypeVar("AnyEnding", bound=Ending)
 
 
 def in_lock_order(endings: Iterable[AnyEnding]) -> list[AnyEnding]:
-    """As everybody names messages that a statement locks: by ascending ID, so that no two wait for each other."""
-    return sorted(endings, key=lambda ending: (ending.queue_id, ending.sequence))
+    """As everybody names messages that a statement locks: by ascending index, so that no two wait for each other."""
+    return sorted(endings, key=lambda ending: (ending.queue_id, ending.index or 0))
 
 
 def failing_claim(claim: Any, *, holder: int, client: str | None, reason: Reason) -> FailRequest:
@@ -199,12 +201,13 @@ class Endings:
 
     async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> AfterCommit:
         ordered = in_lock_order(requests)
+        moment = self._free_ids.moment
         rows = await finish(
             connection, ordered, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
         )
         self._moves.finished += len(rows)
         return AfterCommit(
-            partial(self._free_ids.give, rows),
+            partial(self._free_ids.give, rows, moment),
             partial(for_each, lambda row: self._notices.tell(row, "finish", ordered[row.place - 1].reply), rows),
             *await _answers(connection, requests, {ordered[row.place - 1] for row in rows}),
         )
@@ -234,16 +237,17 @@ class Endings:
     async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> "Failures":
         """In the caller's transaction: back to the queue with what has attempts left, and bury the rest."""
         ordered = in_lock_order(requests)
+        moment = self._free_ids.moment
         rows = await retry(connection, ordered, node_id=self._node_id, node_name=self._node_name)
         exhausted = [(row, ordered[row.place - 1]) for row in rows if row.exhausted]
         buried = await bury(connection, exhausted, node_id=self._node_id, node_name=self._node_name)
-        return Failures(rows, buried, ordered)
+        return Failures(rows, buried, ordered, moment)
 
     def announce(self, failures: "Failures") -> None:
         """After the commit: tell the posters, and whoever waits for what came back or was buried."""
         self._moves.retried += sum(not row.exhausted for row in failures.rows)
         self._moves.dead += len(failures.buried)
-        guarded(self._free_ids.give, [one.row for one in failures.buried])
+        guarded(self._free_ids.give, [one.row for one in failures.buried], failures.moment)
         for row in failures.rows:
             if not row.exhausted:
                 guarded(self._notices.tell, row, "retry")
@@ -263,8 +267,9 @@ async def _answers(
 
 
 async def _refusals(connection: AsyncConnection[Any], missed: Sequence[Ending]) -> dict[Ending, WillowError]:
+    columns = held_columns(missed) | {"looked_at": CLAIMS_LOOKED_AT}
     try:
-        rows = await fetch_batch(connection, statement("holders"), held_columns(missed), HeldElsewhere)
+        rows = await fetch_batch(connection, statement("holders"), columns, HeldElsewhere)
     except psycopg.Error as error:  # what others ended in the same batch has ended all the same
         logger.warning("Who holds a message could not be found out: %s", without_values(error))
         return dict.fromkeys(missed, unavailable())
@@ -291,6 +296,7 @@ class Failures:
     rows: list[FailedClaim]
     buried: list[Buried]
     requests: Sequence[FailRequest] = ()  # to which the places of the rows refer
+    moment: int = LONG_AGO  # when it began, for the IDs that it left free
 
 
 def message_key(queue_id: int, sequence: int) -> str:

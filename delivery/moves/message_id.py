@@ -1,21 +1,28 @@
 """How a message is named, by programs and by people: its queue, its ID, and the index that never comes again."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 from django.core.exceptions import ValidationError
+from psycopg import AsyncConnection
 
 from delivery.storage.columns import BigintColumn, Column
+from delivery.storage.connection import fetch_batch
+from delivery.storage.statements import statement
 from queues.integer_ranges import BIGINT_MAX
 
 MOST_DIGITS = 19  # of a bigint
 MOST_IDS = 10_000  # chosen one by one
+LOOKED_AT = 100_000  # messages of a queue, oldest first, to find one whose index was not named
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class MessageId:
-    """The index, where it is known, keeps an action from a later message with the same ID."""
+    """Statements go by the index, which keeps an action from a later message with the same ID.
+
+    People may leave it out; then the message is looked for (`with_indexes`).
+    """
 
     queue_id: int
     sequence: int
@@ -35,6 +42,26 @@ class MessageId:
 
     def __str__(self) -> str:
         return "/".join(str(part) for part in (self.queue_id, self.sequence, self.index) if part is not None)
+
+
+class FoundIndex(NamedTuple):
+    place: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+
+
+async def with_indexes(connection: AsyncConnection[Any], ids: Sequence[MessageId]) -> list[MessageId]:
+    """The same messages, each with its index. One that is not found gets none, and no statement will find it."""
+    if all(one.index is not None for one in ids):
+        return list(ids)
+    columns = id_columns(ids) | {"looked_at": LOOKED_AT}
+    rows = await fetch_batch(connection, statement("indexes_of"), columns, FoundIndex)
+    found = {row.place: row.index for row in rows}
+    return [one if one.index is not None else replace(one, index=found.get(place)) for place, one in enumerate(ids, 1)]
+
+
+def in_lock_order(ids: Iterable[MessageId]) -> list[MessageId]:
+    """As everybody names messages that a statement locks, so that no two wait for each other."""
+    return sorted(ids, key=lambda one: (one.queue_id, one.index or 0))
 
 
 def id_columns(ids: Sequence[MessageId]) -> dict[str, Any]:

@@ -18,10 +18,11 @@ class Message(models.Model):
     """A live message. Finished, popped and buried messages are deleted, so the table stays small.
 
     It has no CHECK constraints: PostgreSQL would read their texts again for every statement, which costs a single post
-    more than storing it. The table of moves and its tests hold the statements to what they would check.
+    more than storing it. The table of moves and its tests hold the statements to what they would check. No index
+    is on the ID either: docs/decisions/no-index-on-ids.md says why, and what keeps it unique.
     """
 
-    pk = models.CompositePrimaryKey("queue_id", "sequence")
+    pk = models.CompositePrimaryKey("queue_id", "index")
     queue_id = models.BigIntegerField()
     sequence = models.BigIntegerField(help_text="The message's ID, used again once the message has ended.")
     index = models.BigIntegerField(help_text="The message's place in its queue, never used again.")
@@ -53,12 +54,6 @@ class Message(models.Model):
     died_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [
-            # Every index is above 0; but only statements that say so are offered this index (see below).
-            models.UniqueConstraint(
-                fields=["queue_id", "index"], condition=Q(index__gt=0), name="message_index_once_per_queue"
-            ),
-        ]
         indexes = [
             # Each index has a condition that only the statements meant for it imply. The planner's statistics of this
             # table are always wrong: taking it for empty, it finds all indexes equally good and would as soon walk
@@ -72,10 +67,12 @@ class Message(models.Model):
                 name="message_ready",
                 condition=Q(state=State.READY),
             ),
+            # Claims, by queue and by who holds them; what a session holds is found queue by queue.
             models.Index(
-                fields=["queue_id", "lease_until"], name="message_lease", condition=Q(lease_until__isnull=False)
+                fields=["queue_id", "holder", "lease_until"],
+                name="message_claimed",
+                condition=Q(lease_until__isnull=False),
             ),
-            models.Index(fields=["holder"], name="message_holder", condition=Q(holder__isnull=False)),
             models.Index(fields=["queue_id", "available_at"], name="message_delayed", condition=Q(state=State.DELAYED)),
             models.Index(
                 fields=["queue_id", "expires_at"],
@@ -99,6 +96,28 @@ class EndedCount(models.Model):
     queue_id = models.BigIntegerField()
     node_id = models.BigIntegerField(help_text="The node that ended them; 0: reaper, operators, former nodes.")
     messages = models.BigIntegerField()
+
+
+class TransactionalPost(models.Model):
+    """A post that an application wrote in its own transaction by `willow_post`, until a node has moved it."""
+
+    id = models.BigIntegerField(primary_key=True)
+    queue = models.TextField()
+    posted_at = models.DateTimeField()
+    refused = models.TextField(null=True, help_text="Why no queue can ever take it.")
+
+    class Meta:
+        managed = False  # made by a migration, like the journal
+        db_table = "delivery_transactionalpost"
+
+
+class RoleGrant(models.Model):
+    """A role of PostgreSQL may post to some queues by `willow_post`."""
+
+    pk = models.CompositePrimaryKey("role", "pattern")
+    role = models.CharField(max_length=63, help_text="A role of PostgreSQL that may post by willow_post.")
+    pattern = models.CharField(max_length=200, help_text="To queues of these names; `*` stands for any characters.")
+    like_pattern = models.TextField(help_text="The same for LIKE.")
 
 
 class DedupeValue(models.Model):

@@ -1,15 +1,14 @@
 """Storing posts. A batch of plain ones is a single statement; what needs a look at its queue goes by admission.py."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from psycopg import AsyncConnection
-from psycopg.errors import UniqueViolation
 
-from delivery.moves.free_ids import FreeIds
+from delivery.moves.free_ids import NEW_ID, FreeId, FreeIds
 from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
@@ -18,8 +17,6 @@ from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE
 from queues.definitions import QueueRecord
-
-Result = TypeVar("Result")
 
 STAGES_OF_PERSISTENCE = READY | WRITE | SYNC
 
@@ -69,7 +66,18 @@ class Copy:
 class PostRequest:
     """A post; or a request to a service, which chooses how long a worker may take and awaits a reply."""
 
-    __slots__ = ("command", "copies", "is_plain", "label", "notify", "poster", "settled", "synchronous", "work_timeout")
+    __slots__ = (
+        "command",
+        "copies",
+        "is_plain",
+        "label",
+        "may_exceed",
+        "notify",
+        "poster",
+        "settled",
+        "synchronous",
+        "work_timeout",
+    )
 
     def __init__(
         self,
@@ -79,6 +87,7 @@ class PostRequest:
         *,
         awaits_reply: bool = False,
         work_timeout: float | None = None,
+        may_exceed: bool = False,
     ) -> None:
         self.poster = poster
         self.command = command
@@ -87,6 +96,7 @@ class PostRequest:
         if awaits_reply:
             self.notify |= REQUEST
         self.work_timeout = work_timeout
+        self.may_exceed = may_exceed  # the bound of its queue: nobody is there whom a refusal could reach
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
@@ -150,33 +160,24 @@ async def insert_copies(
     free_ids: FreeIds | None = None,
 ) -> Inserted:
     """Store copies at the end of their queues and give them their numbers."""
-    sequences = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [None] * len(copies)
-    return _numbered(copies, await _insert(connection, copies, sequences, node_id, takers))
-
-
-async def store_with(
-    free_ids: FreeIds, copies: Sequence[Copy], store: Callable[[FreeIds | None], Awaitable[Result]]
-) -> Result:
-    """Store copies under IDs that are free; under new ones if one of them turns out to be in use."""
-    try:
-        return await store(free_ids)
-    except UniqueViolation:
-        for copy in copies:
-            free_ids.forget(copy.queue.id)
-        return await store(None)
+    ids = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [NEW_ID] * len(copies)
+    return _numbered(copies, await _insert(connection, copies, ids, node_id, takers))
 
 
 async def _insert(
     connection: AsyncConnection[Any],
     copies: Sequence[Copy],
-    sequences: Sequence[int | None],
+    ids: Sequence[FreeId],
     node_id: int | None,
     takers: Takers,
 ) -> list[Stored]:
     if len(copies) == 1:
-        values = _message_values(copies[0], sequences[0], node_id, takers.get(copies[0]))
+        values = _message_values(copies[0], ids[0], node_id, takers.get(copies[0]))
         return await fetch_batch(connection, statement("post_one"), values, Stored)
-    columns = message_columns(copies, node_id, takers) | {"sequence": BigintColumn(sequences)}
+    columns = message_columns(copies, node_id, takers) | {
+        "sequence": BigintColumn([one.sequence for one in ids]),
+        "former": BigintColumn([one.former for one in ids]),
+    }
     return await fetch_batch(connection, statement("post"), columns, Stored)
 
 
@@ -220,12 +221,13 @@ def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers 
     }
 
 
-def _message_values(copy: Copy, sequence: int | None, node_id: int | None, taker: Taker | None) -> dict[str, Any]:
+def _message_values(copy: Copy, free: FreeId, node_id: int | None, taker: Taker | None) -> dict[str, Any]:
     """For post_one.sql, what `message_columns` is for post.sql."""
     request, command = copy.request, copy.request.command
     return {
         "queue_id": copy.queue.id,
-        "sequence": sequence,
+        "sequence": free.sequence,
+        "former": free.former,
         "priority": command.priority,
         "body": command.message,
         "delay": command.delay,

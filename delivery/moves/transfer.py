@@ -96,7 +96,9 @@ def _post(row: Unclaimed, target: QueueRecord, afresh: bool) -> Post:
 
 async def _take_out(connection: AsyncConnection[Any], moved: Sequence[tuple[Unclaimed, Copy]], by: str) -> None:
     rows = [row for row, _ in moved]
-    columns = id_columns([MessageId(row.queue_id, row.sequence, row.index) for row in rows]) | {
+    columns = {
+        "queue_id": BigintColumn([row.queue_id for row in rows]),
+        "index": BigintColumn([row.index for row in rows]),
         "error": TextColumn([f"moved to {copy.queue.name}, index {copy.index}" for _, copy in moved]),
         "node": None,
         "node_name": by,
@@ -110,7 +112,7 @@ async def _keep_posters(connection: AsyncConnection[Any], moved: Sequence[tuple[
         return
     columns = {
         "queue_id": BigintColumn([copy.queue.id for _, copy in posted]),
-        "sequence": BigintColumn([copy.sequence for _, copy in posted]),
+        "index": BigintColumn([copy.index for _, copy in posted]),
         "poster": BigintColumn([row.poster for row, _ in posted]),
         "poster_node": BigintColumn([row.poster_node for row, _ in posted]),
         "label": BigintColumn([row.label for row, _ in posted]),

@@ -15,6 +15,7 @@ from delivery.node.alarms import Alarms
 from delivery.node.on_hints import OnHints
 from delivery.node.poll import Heartbeat, Poll, every
 from delivery.node.session_table import SessionTable
+from delivery.node.transactional_posts import TransactionalPostMover
 from delivery.node.unheard_claims import UnheardClaims
 from delivery.protocol.errors import Code
 from delivery.serving.workers import Workers
@@ -89,6 +90,7 @@ class Node:
             self.hints.listen(),
             every(settings.WILLOW.node_heartbeat, Heartbeat(self).beat),
             every(settings.WILLOW.poll_seconds, Poll(self).look),
+            every(settings.WILLOW.transactional_post_seconds, TransactionalPostMover(self).look),
         ]
 
     def _listener_of(self, session_id: int | None) -> Session | None:

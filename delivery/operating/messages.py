@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 from delivery.inspection.filters import MessageFilter
 from delivery.inspection.search import find_ids
 from delivery.moves import waiting
-from delivery.moves.message_id import MessageId, id_columns, in_batches
+from delivery.moves.message_id import MessageId, id_columns, in_batches, in_lock_order, with_indexes
 from delivery.moves.removal import drop
 from delivery.moves.states import State
 from delivery.moves.transfer import lock_unclaimed, transfer
@@ -117,12 +117,12 @@ def act_on_filter(chosen: MessageFilter, batch: Batch, budget: Budget, can_be: f
 
 def _do(batch: Batch, ids: Sequence[MessageId], can_be: frozenset[State]) -> Tally:
     """One batch, in one transaction. Waiting clients are woken when it is committed."""
-    ids = sorted(ids, key=lambda one: (one.queue_id, one.sequence))  # the order in which everybody locks messages
     told = Announcements()
 
     async def work(connection: AsyncConnection[Any]) -> Tally:
-        done, failed = await batch(connection, ids, told)
-        left = [one for place, one in enumerate(ids, 1) if place not in done]
+        named = in_lock_order(await with_indexes(connection, ids))
+        done, failed = await batch(connection, named, told)
+        left = [one for place, one in enumerate(named, 1) if place not in done]
         skipped = await _reasons(connection, left, can_be) - failed_places(failed)
         return Tally(done=len(done), skipped=skipped, failed=failed)
 

@@ -112,7 +112,8 @@ def _purge(queue: Queue, budget: Budget) -> Tally:
 def _drop_held(queue: Queue, told: Announcements) -> int:
     dropped = 0
     for _ in range(FORCED_BATCHES):
-        left = Message.objects.filter(queue_id=queue.pk).values_list("queue_id", "sequence", "index")[:BATCH]
+        waiting = Message.objects.filter(queue_id=queue.pk).order_by("index")
+        left = waiting.values_list("queue_id", "sequence", "index")[:BATCH]
         ids = [MessageId(*numbers) for numbers in left]
         if not ids:
             break

@@ -15,7 +15,7 @@ from django.utils import timezone
 from delivery.inspection.filters import MessageFilter
 from delivery.inspection.index_walk import BY_INDEX
 from delivery.inspection.search import find_ids
-from delivery.moves.message_id import MOST_IDS, MessageId
+from delivery.moves.message_id import MOST_IDS, MessageId, id_columns, with_indexes
 from delivery.moves.states import State
 from delivery.operating.audit import Operator, audit
 from delivery.operating.dead_letters import check_are_dead_letter_queues
@@ -128,7 +128,7 @@ def _bounded(chosen: Choice) -> Choice:
         if len(ids) > MOST_IDS:
             raise ValidationError(f"At most {MOST_IDS} messages can be chosen one by one, not {len(ids)}.")
         check_are_dead_letter_queues({one.queue_id for one in ids})
-        return ids
+        return operate(lambda connection: with_indexes(connection, ids))
     check_are_dead_letter_queues(chosen.queue_ids)
     if chosen.sequence is not None:
         return find_ids(chosen, limit=MOST_IDS).rows
@@ -145,12 +145,7 @@ def _count(chosen: Choice) -> tuple[list[Any], bool]:
 
 
 def _read(ids: Sequence[MessageId]) -> list[Any]:
-    columns = {
-        "queue_id": [one.queue_id for one in ids],
-        "sequence": [one.sequence for one in ids],
-        "index": [one.index for one in ids],
-    }
-    return operate(lambda connection: fetch_rows(connection, statement("dead_letters_by_id"), columns))
+    return operate(lambda connection: fetch_rows(connection, statement("dead_letters_by_id"), id_columns(ids)))
 
 
 def _shown(queue: QueueRecord) -> str:

@@ -13,7 +13,7 @@ from delivery.inspection.filters import MessageFilter
 from delivery.inspection.index_walk import MessageCursor
 from delivery.inspection.search import next_ids
 from delivery.moves.dead_letters import Death, mark_dead
-from delivery.moves.message_id import MessageId
+from delivery.moves.message_id import MessageId, in_lock_order, with_indexes
 from delivery.moves.states import State
 from delivery.moves.transfer import Transfer, lock_unclaimed, transfer
 from delivery.operating.models import JobState
@@ -95,7 +95,7 @@ async def _record(connection: AsyncConnection[Any], step: Step, now: datetime | 
 
 async def _forward_step(connection: AsyncConnection[Any], job: Any, allowed: int, by: str) -> Step:
     ids, progress = await _next_ids(connection, job, allowed)
-    rows = await lock_unclaimed(connection, ids)
+    rows = await lock_unclaimed(connection, in_lock_order(ids))
     state = JobState.DONE if progress is None else JobState.RUNNING
     step = Step(job, state, *(progress or (job.position, job.after_index)))
     step.skipped = len(ids) - len(rows)
@@ -125,9 +125,9 @@ async def _next_ids(
 ) -> tuple[list[MessageId], Progress | None]:
     """What comes next, and how far the job has come with it (None: that was all)."""
     if job.ids is not None:
-        ids = [MessageId.read(text) for text in job.ids[job.position : job.position + allowed]]
-        end = job.position + len(ids)
-        return ids, Progress(end, 0) if end < len(job.ids) else None
+        named = [MessageId.read(text) for text in job.ids[job.position : job.position + allowed]]
+        end = job.position + len(named)
+        return await with_indexes(connection, named), Progress(end, 0) if end < len(job.ids) else None
     queue_ids = [queue_id for queue_id, _ in job.bounds]
     after = MessageCursor(queue_ids[job.position], 0, job.after_index) if queue_ids else None
     ids, cursor = await next_ids(connection, _filter_of(job), after, limit=allowed)
@@ -196,13 +196,14 @@ async def _remember(connection: AsyncConnection[Any], job: Any, result: Transfer
 
 async def _undo_step(connection: AsyncConnection[Any], job: Any, allowed: int, by: str) -> Step:
     """Move messages that nobody has claimed yet back to the dead letter queues."""
-    taken = await fetch_rows(connection, statement("take_redriven"), {"job": job.id, "limit": allowed})
+    found = await fetch_rows(connection, statement("take_redriven"), {"job": job.id, "limit": allowed})
+    taken = sorted(found, key=lambda row: (row.queue_id, row.index))  # the order in which everybody locks messages
     step = Step(job, JobState.UNDOING if len(taken) == allowed else JobState.UNDONE, job.position, job.after_index)
     ids = [MessageId(row.queue_id, row.sequence, row.index) for row in taken]
     rows = await lock_unclaimed(connection, ids, untouched=True)
     dead_queues = await _queues(connection, sorted({row.dead_queue_id for row in taken}))
     by_dead_queue: defaultdict[int, list[Any]] = defaultdict(list)
-    for row in rows:
+    for row in sorted(rows, key=lambda row: taken[row.place - 1].id):  # as they were moved
         by_dead_queue[taken[row.place - 1].dead_queue_id].append(row)
     for queue_id in sorted(by_dead_queue.keys() & dead_queues.keys()):
         result = await transfer(connection, by_dead_queue[queue_id], dead_queues[queue_id], by=by, afresh=True)

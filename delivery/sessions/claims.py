@@ -59,6 +59,12 @@ class Claims:
     def queue_ids(self) -> set[int]:
         return {queue_id for queue_id, _ in self._claims}
 
+    def index_of(self, claim_id: ClaimId, index: int | None) -> int | None:
+        """The index that a command names, or else that of the message with this ID which the client holds."""
+        if index is None and (claim := self._claims.get(claim_id)) is not None:
+            return claim.index
+        return index
+
     # how claims begin
 
     def resume(self, held: Iterable[tuple[int, int, int, float]]) -> None:

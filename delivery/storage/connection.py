@@ -19,6 +19,8 @@ from delivery.storage.statement_connection import Row, StatementConnection
 PLANNER = {
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
+    "enable_sort": "off",  # where an index has the order, it is gone by, however large it is
+    "enable_incremental_sort": "off",
     "enable_bitmapscan": "off",  # it would gather and sort a whole queue to find its first message
     "jit": "off",
 }

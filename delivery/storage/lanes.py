@@ -57,7 +57,15 @@ RunBatch = Callable[[StatementConnection, list[Any]], Awaitable[AfterCommit | No
 class Lane:
     """`runners` says, for each kind of request, what runs a batch of it, in the order in which kinds take turns."""
 
-    def __init__(self, name: str, runners: Mapping[type, RunBatch], *, batch_size: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        runners: Mapping[type, RunBatch],
+        *,
+        batch_size: int,
+        opened: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._opened = opened  # called when a connection was opened, before it is used
         self.name = name
         self.connected = asyncio.Event()
         self._runners: dict[type, RunBatch] = {**runners, Rehearsal: _run_rehearsals, Probe: _run_probes}
@@ -114,6 +122,7 @@ class Lane:
                 await connection.close()
 
     async def _serve(self, connection: StatementConnection) -> None:
+        self._opened()
         self.connected.set()
         self.connections += 1
         connection.stirred = self.probe  # the server may have closed it: probe at once

@@ -71,6 +71,7 @@ class Connection:
         self._flush_is_due = False
         self._socket: WebSocket | None = None
         self._hello: asyncio.Future[Hello] | None = None
+        self._after_hello: list[AnyFrame] = []  # what came with it, before this client could answer
         self._lost_at = 0.0  # on the loop's clock
         self.claims_lasted = True  # whether the broker kept them over the last loss of the connection
         self._reconnecting: asyncio.Task[None] | None = None
@@ -234,6 +235,8 @@ class Connection:
         if isinstance(frame, Hello):
             if self._hello is not None and not self._hello.done():
                 self._hello.set_result(frame)
+        elif self._hello is not None and self._hello.done():
+            self._after_hello.append(frame)
         elif isinstance(frame, Delivery):
             self._take_stray(frame)
         elif frame.label is not None:
@@ -267,6 +270,7 @@ class Connection:
         """Open a socket and wait for the broker's hello on it."""
         url = self.brokers.current
         hello = self._hello = self.loop.create_future()
+        self._after_hello = []
         try:
             socket = await open_websocket(
                 url,
@@ -299,6 +303,8 @@ class Connection:
         self._socket = socket
         if before is not None:
             self._resume(was_known=before == hello.id)
+        for frame in self._after_hello:
+            self._unasked(frame)
         self._flush()
         if self._listener is not None:
             self._listener.connected(hello.node)

@@ -95,6 +95,7 @@ def post() -> dict[str, Any]:
     return {
         "queue_id": BigintColumn(QUEUES),
         "sequence": BigintColumn(nothing),
+        "former": BigintColumn(nothing),
         "priority": BigintColumn([0, 0]),
         "body": ByteaColumn([b"x", b"x"]),
         "delay": Float8Column(nothing),
@@ -122,7 +123,7 @@ ACROSS = {
 }
 BOUNDED = {"now": None, "limit": 100, "node_name": "test"}
 REPLACED = {
-    **{name: value for name, value in ids(*READY).items() if name in ("queue_id", "sequence", "delay", "node")},
+    **{name: value for name, value in ids(*READY).items() if name in ("queue_id", "index", "delay", "node")},
     "priority": BigintColumn([1] * 4),
     "body": ByteaColumn([b"y"] * 4),
     "ttl": Float8Column([None] * 4),
@@ -151,7 +152,7 @@ STATEMENTS: dict[str, Parameters] = {
         "node_name": "test",
     },
     "bury": lambda: ids(*CLAIMED, *READY, *DELAYED),
-    "restart_leases": lambda: {"holder": [HOLDER]},
+    "restart_leases": lambda: {"holder": [HOLDER], "queue_id": None},
     "hand_claims_over": lambda: {"from": HOLDER, "to": HOLDER + 1},
     "expired_claims": lambda: BOUNDED,
     "expired_messages": lambda: BOUNDED,

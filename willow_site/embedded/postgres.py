@@ -36,6 +36,9 @@ TUNING = {
     # Statements are short and prepared: compiling them costs more than it saves.
     "jit": "off",
     "track_io_timing": "on",
+    # Posts of applications that commit side by side come in the order of their commits.
+    "track_commit_timestamp": "on",
+    "max_prepared_transactions": "20",
     # A queue's table is rewritten all the time: vacuum it soon, often and without long pauses.
     "autovacuum_naptime": "5s",
     "autovacuum_max_workers": "5",

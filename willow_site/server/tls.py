@@ -42,7 +42,7 @@ class Certificates:
         return SSL.Connection(self._context, None)
 
 
-def encrypted(factory: Any, certificates: Certificates) -> Any:
+def encrypted(factory: Any, certificates: Any) -> Any:
     """The same protocol, behind TLS."""
     return TLSMemoryBIOFactory(certificates, isClient=False, wrappedFactory=factory)
 

@@ -1,5 +1,5 @@
 -- join_line: workers said `ready` and stand at the end of their services' lines, in the order in which they are given.
--- Runs on: delivery_worker's primary key; message_holder for what each still holds.
+-- Runs on: delivery_worker's primary key; message_claimed for what each still holds.
 -- Shape: the caller holds the services locked (lock_services.sql), so that the numbers of turns become visible in
 -- their own order. What a worker still holds takes slots; with none free it is in no line.
 INSERT INTO delivery_worker AS w (
@@ -13,8 +13,12 @@ FROM jsonb_to_recordset(%(workers)s::jsonb) AS r (
     config_type text, config_version text
 )
 CROSS JOIN LATERAL (
-    SELECT count(*) AS requests FROM delivery_message m
-    WHERE m.state = :CLAIMED AND m.holder = r.session_id AND m.queue_id = ANY (r.queue_ids)
+    SELECT count(*) AS requests
+    FROM unnest(r.queue_ids) AS s (queue_id)
+    CROSS JOIN LATERAL (
+        SELECT FROM delivery_message
+        WHERE queue_id = s.queue_id AND holder = r.session_id AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
+    ) m
 ) held
 ON CONFLICT (session_id) DO UPDATE
 SET node_id = EXCLUDED.node_id, identity = EXCLUDED.identity, services = EXCLUDED.services,

@@ -1,11 +1,18 @@
 -- client_figures: what a list of clients shows beside each: where it is, what it holds, how far it is behind.
--- Runs on: the primary keys of clients, nodes and queues; one_live_session_per_client; message_holder;
+-- Runs on: the primary keys of clients, nodes and queues; one_live_session_per_client; message_claimed, once for each client and
+-- queue of which somebody holds messages;
 -- clients_subscription's and clients_key's indexes on client_id; clients_position's primary key.
+WITH RECURSIVE :QUEUES_WITH_CLAIMS
 SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
        (SELECT count(*) FROM clients_subscription b WHERE b.client_id = c.id) AS subscriptions,
        (SELECT count(*) FROM clients_key k WHERE k.client_id = c.id AND k.revoked_at IS NULL
                                              AND (k.expires_at IS NULL OR k.expires_at > now())) AS valid_keys,
-       (SELECT count(*) FROM delivery_message m WHERE m.holder = s.id AND m.state = :CLAIMED) AS held,
+       (SELECT count(*)
+        FROM queues_with_claims q
+        CROSS JOIN LATERAL (
+            SELECT FROM delivery_message
+            WHERE queue_id = q.queue_id AND holder = s.id AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
+        ) m) AS held,
        (SELECT sum(greatest(k.newest_index - p.floor_index - cardinality(p.acked_above), 0))::bigint
         FROM clients_position p JOIN queues_queue q ON q.id = p.queue_id AND q.kind = 'stream'
                                JOIN queues_counter k ON k.queue_id = q.id

@@ -1,12 +1,15 @@
 -- client_progress: the queues that a client reads, by its positions and by what its session holds.
--- Runs on: clients_position's primary key; one_live_session_per_client; message_holder; queues_queue's primary key.
+-- Runs on: clients_position's primary key; one_live_session_per_client; message_claimed, once for each queue of which
+-- somebody holds messages; queues_queue's primary key.
 -- Shape: what is outstanding is counted, not listed as in client_record.sql, for there may be a million. It is grouped
 -- behind a fence (OFFSET 0), or the message table's primary key would be walked from end to end for its order.
-WITH held AS MATERIALIZED (
+WITH RECURSIVE :QUEUES_WITH_CLAIMS, held AS MATERIALIZED (
     SELECT m.queue_id, count(*) AS messages, min(m.assigned_at) AS since
     FROM clients_session s
+    CROSS JOIN queues_with_claims q
     CROSS JOIN LATERAL (
-        SELECT queue_id, assigned_at FROM delivery_message WHERE holder = s.id AND state = :CLAIMED OFFSET 0
+        SELECT queue_id, assigned_at FROM delivery_message
+        WHERE queue_id = q.queue_id AND holder = s.id AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
     ) AS m
     WHERE s.client_id = %(client)s AND s.ended_at IS NULL
     GROUP BY m.queue_id

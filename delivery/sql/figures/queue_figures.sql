@@ -1,6 +1,6 @@
 -- queue_figures: every queue with what it holds in which state, how long the oldest claimable message has waited, and
 -- how many sessions read it.
--- Runs on: queues_counter, delivery_endedcount, message_lease, message_delayed, each as a whole; message_ready up to
+-- Runs on: queues_counter, delivery_endedcount, message_claimed, message_delayed, each as a whole; message_ready up to
 -- four times for each queue that holds something.
 -- Shape: claims are read in the order of their index, or the planner might walk over all messages for their groups.
 -- Live messages are known, not counted (see live_counts.sql). Claims go by priority, so the oldest message that
@@ -13,7 +13,7 @@ WITH live AS MATERIALIZED (
     ) e ON e.queue_id = n.queue_id
 ), claimed AS MATERIALIZED (
     SELECT queue_id, count(*) AS claimed
-    FROM (SELECT queue_id FROM delivery_message WHERE lease_until IS NOT NULL ORDER BY queue_id, lease_until OFFSET 0) m
+    FROM (SELECT queue_id FROM delivery_message WHERE lease_until IS NOT NULL ORDER BY queue_id, holder, lease_until OFFSET 0) m
     GROUP BY queue_id
 ), delayed AS MATERIALIZED (
     SELECT queue_id, count(*) AS delayed FROM delivery_message WHERE state = :DELAYED GROUP BY queue_id

@@ -1,12 +1,12 @@
 -- status: every queue of a name, with how many messages it holds in which state.
--- Runs on: queue_name_and_tags_digest; queues_counter's and delivery_endedcount's primary keys, message_lease, message_delayed and
--- message_index_once_per_queue, once for each queue.
+-- Runs on: queue_name_and_tags_digest; queues_counter's and delivery_endedcount's primary keys, message_claimed, message_delayed and
+-- the message's primary key, once for each queue.
 -- Shape: live messages are not counted but known (see live_counts.sql); only what is claimed or delayed is counted,
 -- on an index that holds nothing else and in its order, or the planner might take another one.
 SELECT q.*, n.newest_index,
        n.newest_index - coalesce((SELECT sum(messages)::bigint FROM delivery_endedcount WHERE queue_id = q.id), 0) AS live,
        (SELECT count(*) FROM (
-           SELECT FROM delivery_message WHERE queue_id = q.id AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
+           SELECT FROM delivery_message WHERE queue_id = q.id AND lease_until IS NOT NULL ORDER BY holder, lease_until OFFSET 0
        ) m) AS in_flight,
        (SELECT count(*) FROM delivery_message WHERE queue_id = q.id AND state = :DELAYED) AS delayed,
        oldest.index AS oldest_index, oldest.age AS oldest_age,
@@ -25,7 +25,7 @@ FROM queues_queue q
 JOIN queues_counter n ON n.queue_id = q.id
 LEFT JOIN LATERAL (
     SELECT index, extract(epoch FROM now() - posted_at)::float8 AS age
-    FROM delivery_message WHERE queue_id = q.id AND index > 0 ORDER BY index LIMIT 1
+    FROM delivery_message WHERE queue_id = q.id ORDER BY index LIMIT 1
 ) oldest ON true
 WHERE q.name = %(name)s::varchar
 ORDER BY q.id

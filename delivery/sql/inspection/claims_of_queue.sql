@@ -1,10 +1,10 @@
 -- claims_of_queue: who holds messages of a queue, how many, and until when at most.
--- Runs on: message_lease; clients_session's primary key.
+-- Runs on: message_claimed; clients_session's primary key.
 SELECT m.holder, c.name AS client, n.name AS node, count(*) AS messages, min(m.lease_until) AS first_ends,
        max(m.lease_until) AS last_ends
 FROM (
     SELECT holder, lease_until FROM delivery_message
-    WHERE queue_id = %(queue_id)s AND lease_until IS NOT NULL ORDER BY lease_until LIMIT %(limit)s
+    WHERE queue_id = %(queue_id)s AND lease_until IS NOT NULL ORDER BY holder, lease_until LIMIT %(limit)s
 ) m
 LEFT JOIN clients_session s ON s.id = m.holder
 LEFT JOIN clients_client c ON c.id = s.client_id

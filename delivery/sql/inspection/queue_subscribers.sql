@@ -1,9 +1,11 @@
 -- queue_subscribers: the registered clients whose subscriptions choose a queue, and whether they are connected.
--- Runs on: clients_subscription as a whole; one_live_session_per_client; message_holder for what each holds.
+-- Runs on: clients_subscription as a whole; one_live_session_per_client; message_claimed for what each holds.
 -- Shape: which queues a subscription chooses is said as in client_record.sql.
 SELECT c.name AS client, s.tags, s.match, s.in_flight, n.name AS node,
-       (SELECT count(*) FROM delivery_message m
-        WHERE m.holder = live.id AND m.state = :CLAIMED AND m.queue_id = q.id) AS held
+       (SELECT count(*) FROM (
+            SELECT FROM delivery_message
+            WHERE queue_id = q.id AND holder = live.id AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
+        ) m) AS held
 FROM queues_queue q
 JOIN clients_subscription s ON s.name = q.name
 JOIN clients_client c ON c.id = s.client_id

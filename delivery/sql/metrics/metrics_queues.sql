@@ -1,5 +1,5 @@
 -- metrics_queues: how the queues are doing, those with most messages one by one and all others in a last row.
--- Runs on: message_lease and message_delayed as a whole, which hold nothing else; message_index_once_per_queue once for
+-- Runs on: message_claimed and message_delayed as a whole, which hold nothing else; the message's primary key once for
 -- each queue that holds messages.
 -- Shape: claims are read in the order of their index, or the planner might walk over all messages for their groups.
 -- Live messages are not counted but known (see live_counts.sql). At a scrape's pace, with a timeout.
@@ -7,7 +7,7 @@ WITH ended AS (
     SELECT queue_id, sum(messages)::bigint AS messages FROM delivery_endedcount GROUP BY queue_id
 ), claimed AS (
     SELECT queue_id, count(*) AS messages
-    FROM (SELECT queue_id FROM delivery_message WHERE lease_until IS NOT NULL ORDER BY queue_id, lease_until OFFSET 0) m
+    FROM (SELECT queue_id FROM delivery_message WHERE lease_until IS NOT NULL ORDER BY queue_id, holder, lease_until OFFSET 0) m
     GROUP BY queue_id
 ), delayed AS (
     SELECT queue_id, count(*) AS messages FROM delivery_message WHERE state = :DELAYED GROUP BY queue_id
@@ -37,7 +37,7 @@ SELECT place, min(id) AS shard, min(name) AS name, min(array_to_string(tags, ','
 FROM placed
 LEFT JOIN LATERAL (
     SELECT extract(epoch FROM now() - posted_at)::float8 AS age
-    FROM delivery_message WHERE queue_id = placed.id AND index > 0 ORDER BY index LIMIT 1
+    FROM delivery_message WHERE queue_id = placed.id ORDER BY index LIMIT 1
 ) oldest ON placed.live > 0
 GROUP BY place
 ORDER BY place

@@ -26,9 +26,9 @@ WITH wanted AS (
     SELECT l.session_id, l.node_id, row_number() OVER (ORDER BY round, l.waited_since) AS place
     FROM line l CROSS JOIN LATERAL generate_series(1, least(l.free, %(limit)s)) AS round
 ), picked AS MATERIALIZED (
-    SELECT m.queue_id, m.sequence, m.heartbeat_timeout, row_number() OVER (ORDER BY m.rank, m.index) AS place
+    SELECT m.queue_id, m.index, m.heartbeat_timeout, row_number() OVER (ORDER BY m.rank, m.index) AS place
     FROM (
-        SELECT m.queue_id, m.sequence, m.priority * -1 AS rank, m.index, q.heartbeat_timeout
+        SELECT m.queue_id, m.priority * -1 AS rank, m.index, q.heartbeat_timeout
         FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id AND NOT q.paused AND q.kind = 'work'
         WHERE m.queue_id = %(queue_id)s AND m.state = :READY AND (m.expires_at IS NULL OR m.expires_at > now())
         ORDER BY m.priority * -1, m.index
@@ -36,7 +36,7 @@ WITH wanted AS (
         FOR UPDATE OF m SKIP LOCKED
     ) m
 ), pairs AS MATERIALIZED (
-    SELECT p.queue_id, p.sequence, p.heartbeat_timeout, s.session_id, s.node_id, s.place
+    SELECT p.queue_id, p.index, p.heartbeat_timeout, s.session_id, s.node_id, s.place
     FROM picked p JOIN slots s ON s.place = p.place
 ), turns AS MATERIALIZED (
     SELECT session_id, requests, nextval('delivery_worker_turn') AS turn
@@ -51,7 +51,7 @@ WITH wanted AS (
         work_timeout = coalesce(m.work_timeout, p.heartbeat_timeout),
         lease_until = now() + coalesce(m.work_timeout, p.heartbeat_timeout) * interval '1 second'
     FROM pairs p
-    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.sequence = ANY (ARRAY[p.sequence])
+    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.index = ANY (ARRAY[p.index])
     RETURNING p.place, m.holder, p.node_id, m.queue_id, m.sequence, m.index, m.attempts, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify
 ), :ASSIGN_NOTICED

@@ -1,16 +1,16 @@
 -- bury: take messages out of their queues for good; what comes back is posted to the dead letter queues by the
 -- caller, in the same transaction.
 -- Runs on: the message's primary key.
--- Shape: the caller holds the rows locked (retry.sql, expired_messages.sql), so ID and index are guard enough.
+-- Shape: the caller holds the rows locked (retry.sql, expired_messages.sql), so the index is guard enough.
 WITH dying AS (
     SELECT * FROM unnest(
-        %(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[],
+        %(queue_id)b::bigint[], %(index)b::bigint[],
         %(client)b::text[], %(reason)b::text[], %(error)b::text[]
-    ) AS d (queue_id, sequence, index, client, reason, error)
+    ) AS d (queue_id, index, client, reason, error)
 ), ended AS (
     DELETE FROM delivery_message m
     USING dying d JOIN queues_queue q ON q.id = d.queue_id
-    WHERE m.queue_id = ANY (ARRAY[d.queue_id]) AND m.sequence = ANY (ARRAY[d.sequence]) AND m.index = d.index
+    WHERE m.queue_id = ANY (ARRAY[d.queue_id]) AND m.index = ANY (ARRAY[d.index])
     RETURNING q.name AS queue_name, q.tags AS queue_tags, :DEAD AS outcome, d.reason,
               coalesce(d.client, m.last_client) AS client, coalesce(d.error, m.last_error) AS error,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.posted_at, m.assigned_at, m.holder,

@@ -10,12 +10,12 @@ WITH demand AS (
         %(floor_rank)b::bigint[], %(floor_index)b::bigint[]
     ) AS d (queue_id, first_place, places, floor_rank, floor_index)
 ), picked AS MATERIALIZED (
-    SELECT m.queue_id, m.sequence, q.heartbeat_timeout,
+    SELECT m.queue_id, m.index, q.heartbeat_timeout,
            d.first_place - 1 + row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS place
     FROM demand d
     JOIN queues_queue q ON q.id = d.queue_id AND NOT q.paused AND q.kind = 'work'
     CROSS JOIN LATERAL (
-        SELECT queue_id, sequence, priority * -1 AS rank, index
+        SELECT queue_id, priority * -1 AS rank, index
         FROM delivery_message
         WHERE queue_id = d.queue_id AND state = :READY AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
           AND (expires_at IS NULL OR expires_at > now())
@@ -24,7 +24,7 @@ WITH demand AS (
         FOR UPDATE SKIP LOCKED
     ) m
 ), assigned AS (
-    SELECT queue_id, sequence, place, (%(holder)b::bigint[])[place] AS holder,
+    SELECT queue_id, index, place, (%(holder)b::bigint[])[place] AS holder,
            CASE WHEN (%(work_timeout)b::float8[])[place] < 0 THEN heartbeat_timeout
                 ELSE (%(work_timeout)b::float8[])[place] END AS work_timeout
     FROM picked
@@ -33,7 +33,7 @@ WITH demand AS (
     SET state = :CLAIMED, holder = a.holder, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
         work_timeout = a.work_timeout, lease_until = now() + a.work_timeout * interval '1 second'
     FROM assigned a
-    WHERE m.queue_id = ANY (ARRAY[a.queue_id]) AND m.sequence = ANY (ARRAY[a.sequence])
+    WHERE m.queue_id = ANY (ARRAY[a.queue_id]) AND m.index = ANY (ARRAY[a.index])
     RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify
 ), :ASSIGN_NOTICED

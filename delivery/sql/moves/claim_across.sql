@@ -9,22 +9,22 @@ WITH considered AS (
     FROM unnest(%(queue_id)b::bigint[]) WITH ORDINALITY AS q (id, position)
     JOIN queues_queue k ON k.id = q.id AND NOT k.paused AND k.kind = 'work'
     CROSS JOIN LATERAL (
-        SELECT queue_id, sequence, priority * -1 AS rank, index, posted_at
+        SELECT queue_id, priority * -1 AS rank, index, posted_at
         FROM delivery_message
         WHERE queue_id = q.id AND state = :READY AND (expires_at IS NULL OR expires_at > now())
         ORDER BY priority * -1, index
         LIMIT %(looked_at)s
     ) m
 ), chosen AS MATERIALIZED (
-    SELECT queue_id, sequence,
+    SELECT queue_id, index,
            row_number() OVER (ORDER BY CASE WHEN %(evenly)s THEN round END, CASE WHEN %(evenly)s THEN position END,
                                        rank, posted_at, queue_id, index) AS place
     FROM considered
     ORDER BY place
     LIMIT %(looked_at)s
 ), locked AS MATERIALIZED (
-    SELECT m.queue_id, m.sequence, c.place
-    FROM chosen c JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
+    SELECT m.queue_id, m.index, c.place
+    FROM chosen c JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index])
     WHERE m.state + 0 = :READY  -- still ready; written so that only the primary key fits
     ORDER BY c.place
     LIMIT %(places)s
@@ -35,7 +35,7 @@ WITH considered AS (
         work_timeout = coalesce(%(work_timeout)s, q.heartbeat_timeout),
         lease_until = now() + coalesce(%(work_timeout)s, q.heartbeat_timeout) * interval '1 second'
     FROM locked l JOIN queues_queue q ON q.id = l.queue_id
-    WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.sequence = ANY (ARRAY[l.sequence])
+    WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
     RETURNING l.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify, q.name AS queue_name
 ), noticed AS (

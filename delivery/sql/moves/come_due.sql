@@ -3,10 +3,10 @@
 UPDATE delivery_message m
 SET state = :READY, available_at = NULL
 FROM (
-    SELECT d.queue_id, d.sequence
+    SELECT d.queue_id, d.index
     FROM queues_queue q
     CROSS JOIN LATERAL (
-        SELECT queue_id, sequence
+        SELECT queue_id, index
         FROM delivery_message
         WHERE queue_id = q.id AND state = :DELAYED AND available_at <= coalesce(%(now)s::timestamptz, now())
         ORDER BY available_at
@@ -15,5 +15,5 @@ FROM (
     ) d
     WHERE %(queue_id)s::bigint[] IS NULL OR q.id = ANY (%(queue_id)s::bigint[])
 ) due
-WHERE m.queue_id = ANY (ARRAY[due.queue_id]) AND m.sequence = ANY (ARRAY[due.sequence])
+WHERE m.queue_id = ANY (ARRAY[due.queue_id]) AND m.index = ANY (ARRAY[due.index])
 RETURNING m.queue_id

@@ -6,7 +6,7 @@ FROM unnest(%(queue_id)b::bigint[], %(key)b::text[]) WITH ORDINALITY AS a (queue
 CROSS JOIN LATERAL (
     SELECT sequence, index FROM delivery_message
     WHERE queue_id = a.queue_id AND key = a.key AND state IN (:READY, :DELAYED)
-    ORDER BY index DESC
+    ORDER BY index + 0 DESC  -- + 0: lest the planner walk over the primary key for its order
     LIMIT 1
     FOR UPDATE SKIP LOCKED
 ) m

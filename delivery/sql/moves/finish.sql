@@ -1,7 +1,7 @@
 -- finish: end claims that their holders completed; write the journal, count them, leave notices for other nodes.
--- Runs on: the message's primary key (IS NOT DISTINCT FROM keeps the planner from the holder's index, which would
+-- Runs on: the message's primary key (IS NOT DISTINCT FROM keeps the planner from message_claimed, which would
 -- walk over all that a busy client holds once for each message).
--- Shape: guarded by state, holder and, where the client sent them, index and attempt; a row that does not come back was not
+-- Shape: guarded by state, holder, ID and, where the client sent it, attempt; a row that does not come back was not
 -- the caller's to end.
 WITH ending AS (
     SELECT * FROM unnest(
@@ -11,8 +11,8 @@ WITH ending AS (
 ), ended AS (
     DELETE FROM delivery_message m
     USING ending e JOIN queues_queue q ON q.id = e.queue_id
-    WHERE m.queue_id = ANY (ARRAY[e.queue_id]) AND m.sequence = ANY (ARRAY[e.sequence])
-      AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM e.holder AND (e.index IS NULL OR m.index = e.index)
+    WHERE m.queue_id = ANY (ARRAY[e.queue_id]) AND m.index = ANY (ARRAY[e.index])
+      AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM e.holder AND m.sequence = e.sequence
       AND (e.attempt IS NULL OR m.attempts = e.attempt)
     RETURNING e.place, e.client, e.reply, q.name AS queue_name, q.tags AS queue_tags,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at,

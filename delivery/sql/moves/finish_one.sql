@@ -3,9 +3,9 @@
 WITH ended AS (
     DELETE FROM delivery_message m
     USING queues_queue q
-    WHERE q.id = %(queue_id)s AND m.queue_id = %(queue_id)s AND m.sequence = %(sequence)s
+    WHERE q.id = %(queue_id)s AND m.queue_id = %(queue_id)s AND m.index = %(index)s
       AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM %(holder)s
-      AND (%(index)s::bigint IS NULL OR m.index = %(index)s::bigint)
+      AND m.sequence = %(sequence)s
       AND (%(attempt)s::bigint IS NULL OR m.attempts = %(attempt)s::bigint)
     RETURNING %(client)s::text AS client, q.name AS queue_name, q.tags AS queue_tags,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at,

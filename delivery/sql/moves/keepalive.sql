@@ -6,7 +6,7 @@ FROM unnest(
     %(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[], %(holder)b::bigint[],
     %(attempt)b::bigint[]
 ) WITH ORDINALITY AS k (queue_id, sequence, index, holder, attempt, place)
-WHERE m.queue_id = ANY (ARRAY[k.queue_id]) AND m.sequence = ANY (ARRAY[k.sequence])
-  AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM k.holder AND (k.index IS NULL OR m.index = k.index)
+WHERE m.queue_id = ANY (ARRAY[k.queue_id]) AND m.index = ANY (ARRAY[k.index])
+  AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM k.holder AND m.sequence = k.sequence
   AND (k.attempt IS NULL OR m.attempts = k.attempt)
 RETURNING k.place

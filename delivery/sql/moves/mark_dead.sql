@@ -4,7 +4,7 @@ UPDATE delivery_message m
 SET origin_queue_id = d.origin_queue_id, origin_index = d.origin_index, origin_attempts = d.origin_attempts,
     dead_reason = d.reason, last_error = d.error, last_client = d.client, died_at = now()
 FROM unnest(
-    %(queue_id)b::bigint[], %(sequence)b::bigint[], %(origin_queue_id)b::bigint[], %(origin_index)b::bigint[],
+    %(queue_id)b::bigint[], %(index)b::bigint[], %(origin_queue_id)b::bigint[], %(origin_index)b::bigint[],
     %(origin_attempts)b::bigint[], %(reason)b::text[], %(error)b::text[], %(client)b::text[]
-) AS d (queue_id, sequence, origin_queue_id, origin_index, origin_attempts, reason, error, client)
-WHERE m.queue_id = ANY (ARRAY[d.queue_id]) AND m.sequence = ANY (ARRAY[d.sequence])
+) AS d (queue_id, index, origin_queue_id, origin_index, origin_attempts, reason, error, client)
+WHERE m.queue_id = ANY (ARRAY[d.queue_id]) AND m.index = ANY (ARRAY[d.index])

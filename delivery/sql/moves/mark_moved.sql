@@ -3,7 +3,7 @@
 UPDATE delivery_message m
 SET poster = w.poster, poster_node = w.poster_node, label = w.label, notify = w.notify
 FROM unnest(
-    %(queue_id)b::bigint[], %(sequence)b::bigint[], %(poster)b::bigint[], %(poster_node)b::bigint[],
+    %(queue_id)b::bigint[], %(index)b::bigint[], %(poster)b::bigint[], %(poster_node)b::bigint[],
     %(label)b::bigint[], %(notify)b::bigint[]
-) AS w (queue_id, sequence, poster, poster_node, label, notify)
-WHERE m.queue_id = ANY (ARRAY[w.queue_id]) AND m.sequence = ANY (ARRAY[w.sequence])
+) AS w (queue_id, index, poster, poster_node, label, notify)
+WHERE m.queue_id = ANY (ARRAY[w.queue_id]) AND m.index = ANY (ARRAY[w.index])

@@ -2,34 +2,39 @@
 -- Runs on: queues_counter's and queues_queue's primary keys.
 -- Shape: the queue's counter stays locked from here to commit, so indexes become visible in their own order, which is
 -- what lets a stream's reader go by "index > position". Counters are locked by ascending number, so that two batches
--- over the same queues cannot deadlock. The caller names IDs that are free again (`sequence`); messages without one
--- get IDs above all those in use. Rows come back by (queue_id, index), the order in which they were given for each queue.
+-- over the same queues cannot deadlock. The caller names IDs that are free again (`sequence`), with the
+-- indexes of the messages that had them (`former`); others get new IDs. Of a queue that has started from 1 again since
+-- then (restart_sequences.sql), all get new ones. Rows come back by (queue_id, index), the order in which they were given for each queue.
 -- A message with a `holder` is claimed for it as it is stored, if nobody else has posted to its queue since the caller
 -- knew it to be empty: the queue's newest index is still `index_before`.
 WITH arriving AS (
     SELECT a.*, row_number() OVER of_queue AS number,
            count(*) FILTER (WHERE a.sequence IS NULL) OVER of_queue AS fresh
     FROM unnest(
-        %(queue_id)b::bigint[], %(sequence)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[], %(delay)b::float8[],
-        %(ttl)b::float8[], %(key)b::text[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[],
+        %(queue_id)b::bigint[], %(sequence)b::bigint[], %(former)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[],
+        %(delay)b::float8[], %(ttl)b::float8[], %(key)b::text[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[],
         %(work_timeout)b::float8[], %(holder)b::bigint[], %(index_before)b::bigint[]
-    ) WITH ORDINALITY AS a (queue_id, sequence, priority, body, delay, ttl, key, poster, label, notify, work_timeout,
+    ) WITH ORDINALITY AS a (queue_id, sequence, former, priority, body, delay, ttl, key, poster, label, notify, work_timeout,
                             holder, index_before, place)
     WINDOW of_queue AS (PARTITION BY a.queue_id ORDER BY a.place)
 ), wanted AS (
-    SELECT queue_id, count(*) AS messages, count(*) - count(sequence) AS fresh, max(sequence) AS highest
+    SELECT queue_id, count(*) AS messages, count(*) - count(sequence) AS fresh, min(former) AS oldest
     FROM arriving GROUP BY queue_id
 ), locked AS MATERIALIZED (
     SELECT queue_id FROM queues_counter WHERE queue_id = ANY (ARRAY(SELECT queue_id FROM wanted))
     ORDER BY queue_id FOR NO KEY UPDATE
 ), advanced AS (
     UPDATE queues_counter c
-    SET newest_index = c.newest_index + w.messages, next_sequence = greatest(c.next_sequence, w.highest + 1) + w.fresh
+    SET newest_index = c.newest_index + w.messages,
+        next_sequence = c.next_sequence + CASE WHEN w.oldest > c.restarted_index THEN w.fresh ELSE w.messages END
     FROM locked l JOIN wanted w ON w.queue_id = l.queue_id
     WHERE c.queue_id = l.queue_id
-    RETURNING c.queue_id, c.newest_index - w.messages AS index_before, c.next_sequence - w.fresh - 1 AS fresh_offset
+    RETURNING c.queue_id, c.newest_index - w.messages AS index_before, w.oldest > c.restarted_index AS are_free,
+              c.next_sequence - CASE WHEN w.oldest > c.restarted_index THEN w.fresh ELSE w.messages END - 1 AS fresh_offset
 ), placed AS (
-    SELECT a.*, q.kind, c.index_before + a.number AS index, coalesce(a.sequence, c.fresh_offset + a.fresh) AS id,
+    SELECT a.*, q.kind, c.index_before + a.number AS index, 
+           CASE WHEN c.are_free THEN coalesce(a.sequence, c.fresh_offset + a.fresh)
+                ELSE c.fresh_offset + a.number END AS id,
            CASE WHEN a.index_before = c.index_before AND NOT q.paused THEN a.holder END AS taker,
            coalesce(a.work_timeout, q.heartbeat_timeout) AS lease
     FROM arriving a

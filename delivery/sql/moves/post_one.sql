@@ -4,12 +4,12 @@
 WITH advanced AS (
     UPDATE queues_counter
     SET newest_index = newest_index + 1,
-        next_sequence = greatest(next_sequence + CASE WHEN %(sequence)s::bigint IS NULL THEN 1 ELSE 0 END,
-                                 %(sequence)s::bigint + 1)
+        next_sequence = next_sequence + CASE WHEN %(former)s::bigint > restarted_index THEN 0 ELSE 1 END
     WHERE queue_id = %(queue_id)s::bigint
-    RETURNING queue_id, newest_index AS index, next_sequence - 1 AS fresh
+    RETURNING queue_id, newest_index AS index,
+              CASE WHEN %(former)s::bigint > restarted_index THEN %(sequence)s::bigint ELSE next_sequence - 1 END AS sequence
 ), placed AS (
-    SELECT c.queue_id, c.index, coalesce(%(sequence)s::bigint, c.fresh) AS sequence, q.kind,
+    SELECT c.queue_id, c.index, c.sequence, q.kind,
            CASE WHEN %(index_before)s::bigint = c.index - 1 AND NOT q.paused THEN %(holder)s::bigint END AS taker,
            coalesce(%(work_timeout)s::float8, q.heartbeat_timeout) AS lease
     FROM advanced c JOIN queues_queue q ON q.id = c.queue_id

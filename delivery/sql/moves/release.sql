@@ -11,7 +11,7 @@ FROM unnest(
     %(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[], %(holder)b::bigint[],
     %(attempt)b::bigint[]
 ) WITH ORDINALITY AS r (queue_id, sequence, index, holder, attempt, place)
-WHERE m.queue_id = ANY (ARRAY[r.queue_id]) AND m.sequence = ANY (ARRAY[r.sequence])
-  AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM r.holder AND (r.index IS NULL OR m.index = r.index)
+WHERE m.queue_id = ANY (ARRAY[r.queue_id]) AND m.index = ANY (ARRAY[r.index])
+  AND m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM r.holder AND m.sequence = r.sequence
   AND (r.attempt IS NULL OR m.attempts = r.attempt)
 RETURNING r.place, m.queue_id

@@ -7,7 +7,7 @@ SET priority = w.priority, body = w.body,
     expires_at = now() + w.ttl * interval '1 second',
     poster = w.poster, poster_node = %(node)s, label = w.label, notify = w.notify
 FROM unnest(
-    %(queue_id)b::bigint[], %(sequence)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[], %(delay)b::float8[],
+    %(queue_id)b::bigint[], %(index)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[], %(delay)b::float8[],
     %(ttl)b::float8[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[]
-) AS w (queue_id, sequence, priority, body, delay, ttl, poster, label, notify)
-WHERE m.queue_id = ANY (ARRAY[w.queue_id]) AND m.sequence = ANY (ARRAY[w.sequence])
+) AS w (queue_id, index, priority, body, delay, ttl, poster, label, notify)
+WHERE m.queue_id = ANY (ARRAY[w.queue_id]) AND m.index = ANY (ARRAY[w.index])

@@ -1,6 +1,5 @@
 -- retain_streams: remove from streams what their retention no longer keeps: by age, by count, or acknowledged by all.
--- Runs on: message_index_once_per_queue, from the oldest on, once for each stream; the message's primary
--- key.
+-- Runs on: the message's primary key, from the oldest on, once for each stream.
 -- Shape: the oldest few of each stream are looked at, whether they may go or not, so a stream that keeps everything
 -- costs no more than one that does not. A stream without a persistent subscriber has nobody to acknowledge for it.
 WITH bound AS (
@@ -16,17 +15,17 @@ WITH bound AS (
     WHERE q.kind = 'stream'
       AND (q.retention_seconds IS NOT NULL OR q.retention_count IS NOT NULL OR q.retention_acked)
 ), past AS MATERIALIZED (
-    SELECT o.queue_id, o.sequence, b.name AS queue_name, b.tags AS queue_tags
+    SELECT o.queue_id, o.index, b.name AS queue_name, b.tags AS queue_tags
     FROM bound b
     CROSS JOIN LATERAL (
-        SELECT queue_id, sequence, index, posted_at
-        FROM delivery_message WHERE queue_id = b.id AND index > 0 ORDER BY index LIMIT %(limit)s
+        SELECT queue_id, index, posted_at
+        FROM delivery_message WHERE queue_id = b.id ORDER BY index LIMIT %(limit)s
     ) o
     WHERE o.posted_at < b.posted_before OR o.index <= b.beyond_count OR o.index <= b.acked_by_all
 ), ended AS (
     DELETE FROM delivery_message m
     USING past p
-    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.sequence = ANY (ARRAY[p.sequence]) AND m.state = :RETAINED
+    WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.index = ANY (ARRAY[p.index]) AND m.state = :RETAINED
     RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.poster, m.posted_at,
               :DROPPED AS outcome, :BY_RETENTION AS reason, NULL AS error, octet_length(m.body) AS size,
               NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body

@@ -20,13 +20,13 @@ WITH failing AS (
            coalesce(f.delay, least(q.retry_delay_max, q.retry_delay * q.retry_backoff ^ least(m.attempts - 1, 50))
                              * (0.75 + 0.5 * random())) AS delay
     FROM failing f
-    JOIN delivery_message m ON m.queue_id = ANY (ARRAY[f.queue_id]) AND m.sequence = ANY (ARRAY[f.sequence])
+    JOIN delivery_message m ON m.queue_id = ANY (ARRAY[f.queue_id]) AND m.index = ANY (ARRAY[f.index])
     JOIN queues_queue q ON q.id = f.queue_id
-    WHERE m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM f.holder AND (f.index IS NULL OR m.index = f.index)
+    WHERE m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM f.holder AND m.sequence = f.sequence
       AND (f.attempt IS NULL OR m.attempts = f.attempt)
     FOR UPDATE OF m
 ), target AS (
-    SELECT DISTINCT ON (queue_id, sequence) * FROM locked ORDER BY queue_id, sequence, place
+    SELECT DISTINCT ON (queue_id, index) * FROM locked ORDER BY queue_id, index, place
 ), retried AS (
     UPDATE delivery_message m
     SET state = CASE WHEN t.delay > 0 THEN :DELAYED ELSE :READY END,
@@ -34,7 +34,7 @@ WITH failing AS (
         holder = NULL, lease_until = NULL, work_timeout = CASE WHEN m.notify & :REQUEST > 0 THEN m.work_timeout END,
         last_error = coalesce(t.error, m.last_error), last_client = coalesce(t.client, m.last_client)
     FROM target t
-    WHERE NOT t.exhausted AND m.queue_id = ANY (ARRAY[t.queue_id]) AND m.sequence = ANY (ARRAY[t.sequence])
+    WHERE NOT t.exhausted AND m.queue_id = ANY (ARRAY[t.queue_id]) AND m.index = ANY (ARRAY[t.index])
 ), ended AS (
     SELECT *, :RETRIED AS outcome, NULL::bytea AS kept_body FROM target WHERE NOT exhausted
 ), :JOURNALLED, noticed AS (

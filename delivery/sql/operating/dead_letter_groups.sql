@@ -1,5 +1,5 @@
 -- dead_letter_groups: dead letters by queue, reason and error signature.
--- Runs on: message_index_once_per_queue, from the newest on, once for each dead letter queue.
+-- Runs on: the message's primary key, from the newest on, once for each dead letter queue.
 -- Shape: of each queue the newest few are looked at, so that a queue with a million of them costs no more;
 -- `rows_looked_at` tells the caller that there are more. Many die of the same error, and finding a signature costs more
 -- than anything else here: it is done once for each text.
@@ -8,7 +8,7 @@ WITH looked AS MATERIALIZED (
     FROM queues_queue q
     CROSS JOIN LATERAL (
         SELECT index, dead_reason, last_error, last_client, died_at
-        FROM delivery_message WHERE queue_id = q.id AND index > 0 ORDER BY index DESC LIMIT %(looked_at)s
+        FROM delivery_message WHERE queue_id = q.id ORDER BY index DESC LIMIT %(looked_at)s
     ) m
     WHERE q.id = ANY (%(queue_id)s::bigint[])
 ), signed AS MATERIALIZED (

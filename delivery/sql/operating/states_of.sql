@@ -3,5 +3,5 @@
 SELECT c.place, m.state, m.notify
 FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
      WITH ORDINALITY AS c (queue_id, sequence, index, place)
-JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.sequence = ANY (ARRAY[c.sequence])
-WHERE c.index IS NULL OR m.index = c.index
+JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index])
+WHERE m.sequence = c.sequence

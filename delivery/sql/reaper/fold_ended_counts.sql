@@ -10,7 +10,8 @@ WITH gone AS (
     RETURNING queue_id, messages
 ), folded AS (
     INSERT INTO delivery_endedcount AS e (queue_id, node_id, messages)
-    SELECT g.queue_id, 0, sum(g.messages) FROM gone g JOIN queues_queue q ON q.id = g.queue_id GROUP BY g.queue_id
+    SELECT g.queue_id, 0, sum(g.messages) FROM gone g JOIN queues_queue q ON q.id = g.queue_id
+    GROUP BY g.queue_id ORDER BY g.queue_id
     ON CONFLICT (queue_id, node_id) DO UPDATE SET messages = e.messages + EXCLUDED.messages
 )
 SELECT count(*) FROM gone

@@ -1,9 +1,13 @@
 -- held_messages: what a session holds, whole, to be sent to its client again.
--- Runs on: message_holder; queues_queue's primary key.
+-- Runs on: message_claimed, once for each queue of which somebody holds messages; queues_queue's primary key.
 -- Shape: sorted after it is read, or the primary key would be walked from end to end for its order.
-WITH held AS MATERIALIZED (
-    SELECT queue_id, sequence, index, attempts, priority, body, work_timeout
-    FROM delivery_message WHERE state = :CLAIMED AND holder = %(holder)s
+WITH RECURSIVE :QUEUES_WITH_CLAIMS, held AS MATERIALIZED (
+    SELECT m.*
+    FROM queues_with_claims q
+    CROSS JOIN LATERAL (
+        SELECT queue_id, sequence, index, attempts, priority, body, work_timeout FROM delivery_message
+        WHERE queue_id = q.queue_id AND holder = %(holder)s AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
+    ) m
 )
 SELECT m.queue_id, q.name AS queue_name, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout
 FROM held m JOIN queues_queue q ON q.id = m.queue_id

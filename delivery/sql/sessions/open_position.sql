@@ -1,11 +1,11 @@
 -- open_position: where a client is in a stream; on its first subscription, where it wants to start.
--- Runs on: clients_position's primary key; message_index_once_per_queue.
+-- Runs on: clients_position's primary key; the message's primary key, from the oldest on.
 WITH start AS (
     SELECT q.id AS queue_id,
            CASE %(start)s
                WHEN 'new' THEN n.newest_index
                WHEN 'oldest' THEN coalesce(
-                   (SELECT index - 1 FROM delivery_message WHERE queue_id = q.id AND index > 0
+                   (SELECT index - 1 FROM delivery_message WHERE queue_id = q.id
                     ORDER BY index LIMIT 1), n.newest_index)
                ELSE greatest(%(start_index)s::bigint - 1, 0)
            END AS index

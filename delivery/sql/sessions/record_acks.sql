@@ -5,5 +5,6 @@ SELECT w.client_id, w.queue_id, max(w.index)
 FROM unnest(%(client_id)b::bigint[], %(queue_id)b::bigint[], %(index)b::bigint[]) AS w (client_id, queue_id, index)
 JOIN clients_client c ON c.id = w.client_id
 GROUP BY w.client_id, w.queue_id
+ORDER BY w.client_id, w.queue_id
 ON CONFLICT (client_id, queue_id) DO UPDATE
 SET acked_index = greatest(p.acked_index, EXCLUDED.acked_index), changed_at = now()

@@ -56,13 +56,14 @@ async def test_a_time_that_is_not_over_does_no_harm(client: Client, other: Clien
     await client.expect(long, type="workreply", body="answer")
 
 
-async def test_retries_do_not_start_the_time_again(connect: Connect, client: Client, service: str) -> None:
+async def test_retries_do_not_start_the_time_again(client: Client, other: Client, service: str) -> None:
     await client.create(f"service:{service}", retry_limit=100)
+    worker = await working(other, service)
     label = await begin_request(client, service, "question", timeout=5)
     for _ in range(3):
-        worker = await working(await connect(), service)
         await worker.error(await worker.request(), "not I")
-    await (await working(await connect(), service)).request()
+        await worker.ready()
+    await worker.request()
     await client.expect(label, **TOO_LATE)
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from functools import partial
+from random import Random
 
 import pytest
 from psycopg.rows import dict_row
 
 from delivery.moves.free_ids import FreeIds
-from delivery.moves.posting import NOBODY, Copy, NobodyPosts, PostRequest, insert_copies, store_with
+from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.protocol.commands import Post
 from delivery.storage.connection import connect
 from delivery.storage.statement_connection import StatementConnection
@@ -24,6 +24,7 @@ NODE = 7
 class Ended:
     queue_id: int
     sequence: int
+    index: int
 
 
 @pytest.fixture
@@ -48,48 +49,67 @@ async def post(
 ) -> list[Copy]:
     command = Post(queues=(queue.name,), message=b"m")
     copies = [PostRequest(NobodyPosts(), command, [queue]).copies[0] for _ in range(messages)]
-    await store_with(free_ids or FreeIds(), copies, partial(insert_copies, connection, copies, NODE, NOBODY))
+    await insert_copies(connection, copies, NODE, free_ids=free_ids)
     return copies
 
 
-def believing_free(queue: QueueRecord, *sequences: int) -> FreeIds:
-    ids = FreeIds()
-    ids.give(Ended(queue.id, sequence) for sequence in sequences)
-    return ids
-
-
 @pytest.mark.parametrize("messages", [1, 3])
-async def test_an_id_that_is_in_use_after_all_is_not_given_again(
+async def test_ids_are_used_again_and_never_by_two_live_messages(
     connection: StatementConnection, orders: QueueRecord, messages: int
 ) -> None:
-    """A crash of PostgreSQL may bring back a message whose finish was not flushed."""
-    [alive] = await post(connection, orders, 1)
-    mistaken = believing_free(orders, alive.sequence)
-    copies = await post(connection, orders, messages, mistaken)
-    assert len({alive.sequence, *(copy.sequence for copy in copies)}) == 1 + messages
-    assert [copy.index for copy in copies] == list(range(2, 2 + messages))
-    assert mistaken.count == 0
+    """Two nodes post to a queue and end its messages in any order; whenever it is empty, its IDs begin at 1 again."""
+    chance = Random(messages)
+    nodes = [FreeIds(), FreeIds()]
+    live: dict[int, int] = {}  # index by sequence
+    restarts = reused = 0
+    for _ in range(150):
+        node = chance.choice(nodes)
+        if chance.random() < 0.5:
+            before = node.count
+            for copy in await post(connection, orders, messages, node):
+                assert copy.sequence not in live
+                live[copy.sequence] = copy.index
+            reused += before - node.count
+        else:
+            ending = chance.sample(sorted(live), chance.randint(0, len(live)))
+            await end(connection, orders, [(sequence, live.pop(sequence)) for sequence in ending], node)
+        restarts += await restart(connection)
+    assert restarts and reused  # or nothing was tried
 
 
-@pytest.mark.parametrize("messages", [1, 3])
-async def test_new_ids_are_above_one_that_a_node_remembered(
-    connection: StatementConnection, orders: QueueRecord, messages: int
+async def test_an_id_from_before_a_restart_is_not_used(connection: StatementConnection, orders: QueueRecord) -> None:
+    """A node that remembers an ID does not know that the queue has begun anew, and that another node gave it out."""
+    remembering = FreeIds()
+    [copy] = await post(connection, orders, 1)
+    await end(connection, orders, [(copy.sequence, copy.index)], remembering)
+    assert await restart(connection) == 1
+    [first] = await post(connection, orders, 1)
+    [second] = await post(connection, orders, 1, remembering)
+    assert (first.sequence, second.sequence) == (1, 2)
+
+
+async def end(
+    connection: StatementConnection, queue: QueueRecord, numbers: list[tuple[int, int]], free_ids: FreeIds
 ) -> None:
-    """The reaper lets an empty queue start from 1 again, while a node still remembers a higher ID."""
-    [remembered] = await post(connection, orders, 1, believing_free(orders, 5))
-    assert remembered.sequence == 5
-    copies = await post(connection, orders, messages)
-    assert all(copy.sequence > 5 for copy in copies)
+    indexes = [index for _, index in numbers]
+    await connection.execute("DELETE FROM delivery_message WHERE index = ANY (%s)", [indexes])
+    free_ids.give((Ended(queue.id, sequence, index) for sequence, index in numbers), free_ids.moment)
+
+
+async def restart(connection: StatementConnection) -> int:
+    cursor = await connection.execute(statement("restart_sequences"), {"limit": 10})
+    row = await cursor.fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 async def test_an_empty_queue_starts_from_1_again_and_one_that_holds_messages_does_not(
     connection: StatementConnection, orders: QueueRecord
 ) -> None:
     await post(connection, orders, 2)
-    restart = statement("restart_sequences")
-    assert await (await connection.execute(restart, {"limit": 10})).fetchone() == (0,)
+    assert await restart(connection) == 0
     await connection.execute("DELETE FROM delivery_message")
-    assert await (await connection.execute(restart, {"limit": 10})).fetchone() == (1,)
+    assert await restart(connection) == 1
     [copy] = await post(connection, orders, 1)
     assert (copy.sequence, copy.index) == (1, 3)
 

@@ -16,7 +16,7 @@ from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.core.management import call_command, get_commands
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client as Browser
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -281,6 +281,14 @@ COMMANDS: dict[str, tuple[Act, list[str]]] = {
     "analyst_role": (
         lambda w: [run("analyst_role", "create", "--role", ANALYST), run("analyst_role", "grant", "--role", ANALYST)],
         ["define analyst role", "let role read facts"],
+    ),
+    "post_role": (
+        lambda w: [
+            run("post_role", "grant", connection.settings_dict["USER"], "--queues", "*"),
+            run("post_role", "revoke", connection.settings_dict["USER"]),
+            run("post_role", "list"),
+        ],
+        ["let role post", "let role post no more"],
     ),
 }
 RUN_THE_BROKER = {"reaper", "serve", "prepare", "pipeline_schedule"}  # nobody acts by these

@@ -19,11 +19,11 @@ DISTURBANCES = 15
 
 
 @asynccontextmanager
-async def disturbed(proxy: Proxy, seed: int) -> AsyncIterator[None]:
-    """Something happens to the connections again and again."""
+async def disturbed(proxy: Proxy, seed: int) -> AsyncIterator[asyncio.Future[None]]:
+    """Something happens to the connections again and again, until the future that is handed out is done."""
     disturbing = asyncio.ensure_future(_disturb(proxy, random.Random(seed)))
     try:
-        yield
+        yield disturbing
     finally:
         disturbing.cancel()
         with suppress(asyncio.CancelledError):
@@ -51,44 +51,56 @@ async def _disturb(proxy: Proxy, dice: random.Random) -> None:
 async def test_no_post_is_lost_or_doubled(proxy: Proxy, client: Client, queue: str, seed: int) -> None:
     async with (
         willow_client.connect(proxy.url, ping_interval=PING_SECONDS, timeout=PATIENCE) as poster,
-        disturbed(proxy, seed),
+        disturbed(proxy, seed) as disturbing,
     ):
-        for start in range(0, 300, 10):
-            await asyncio.gather(*(poster.post(queue, str(number)) for number in range(start, start + 10)))
-            await asyncio.sleep(0.01)
-        many = await poster.post_many(queue, map(str, range(300, 600)), window=20)
-    assert many.stored == 300 and proxy.connections > 3
-    stored = Counter(message.text for message in await client.pop_many(queue, 1000))
-    assert stored == Counter(str(number) for number in range(600))
+        posted = 0
+        while not disturbing.done():
+            await asyncio.gather(*(poster.post(queue, str(number)) for number in range(posted, posted + 10)))
+            many = await poster.post_many(queue, map(str, range(posted + 10, posted + 40)), window=20)
+            assert many.stored == 30
+            posted += 40
+    assert proxy.connections > 3
+    stored: Counter[str] = Counter()
+    while messages := await client.pop_many(queue, 1000):
+        stored.update(message.text for message in messages)
+    assert stored == Counter(str(number) for number in range(posted))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_no_claim_is_forgotten(broker: Cluster, proxy: Proxy, client: Client, queue: str, seed: int) -> None:
     """A worker finishes everything at its first attempt, and nothing twice."""
     done: Counter[str] = Counter()
-    everything = asyncio.Event()
+    came = asyncio.Condition()
+    posted = 0
+
+    async def all_but(number: int) -> None:
+        async with came:
+            await came.wait_for(lambda: len(done) >= posted - number)
 
     async def handle(message: Message) -> None:
         await asyncio.sleep(0.02)
-        done[message.text] += 1
-        if len(done) == 200:
-            everything.set()
+        async with came:
+            done[message.text] += 1
+            came.notify_all()
 
-    await client.post_many(queue, map(str, range(200)))
     async with (
-        asyncio.timeout(2 * PATIENCE),
+        asyncio.timeout(4 * PATIENCE),
         willow_client.connect(proxy.url, ping_interval=PING_SECONDS, hold=PATIENCE) as busy,
         busy.worker(queue, handle, concurrency=4),
-        disturbed(proxy, seed),
+        disturbed(proxy, seed) as disturbing,
     ):
-        await everything.wait()
+        while not disturbing.done():
+            await client.post_many(queue, map(str, range(posted, posted + 40)))
+            posted += 40
+            await all_but(20)
+        await all_but(0)
     assert proxy.connections > 2
-    assert done == Counter(str(number) for number in range(200))
+    assert done == Counter(str(number) for number in range(posted))
     shard = (await client.create(queue)).shard
     outcomes = broker.query(
         "SELECT outcome, attempt, count(*) FROM delivery_journal WHERE queue_id = %s GROUP BY 1, 2", shard
     )
-    assert outcomes == [("finished", 1, 200)]
+    assert outcomes == [("finished", 1, posted)]
 
 
 async def test_subscriptions_and_services_go_on(proxy: Proxy, client: Client, queue: str, service: str) -> None:

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0005_tags_by_digest")]
+    dependencies = [("queues", "0006_tags_by_digest")]
 
     operations = [
         migrations.AddField(

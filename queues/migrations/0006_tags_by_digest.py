@@ -10,7 +10,7 @@ RETURN sha256(convert_to(tags::text, 'UTF8'));
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0004_queues_without_counters")]
+    dependencies = [("queues", "0005_restarted_index")]
 
     operations = [
         migrations.RunSQL(DIGEST, "DROP FUNCTION willow_tags_digest(text[])"),

@@ -1,0 +1,174 @@
+"""A backend for Django's tasks on Willow.
+
+    TASKS = {"default": {"BACKEND": "willow_django.tasks.WillowBackend", "QUEUES": ["default", "emails"]}}
+
+A task is a message of the queue `tasks.<queue name>`, and a row of the project's database that says what became of it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from django.utils.crypto import get_random_string
+from django.utils.module_loading import import_string
+from willow_client import WillowError
+
+from willow_django.carried import carried_context
+from willow_django.conf import willow_settings
+from willow_django.models import TaskRecord
+from willow_django.posting import post
+from willow_django.tasks_api import (
+    BaseTaskBackend,
+    Task,
+    TaskError,
+    TaskResult,
+    TaskResultDoesNotExist,
+    TaskResultStatus,
+    task_backends,
+    task_enqueued,
+)
+
+PREFIX = "tasks."  # of the names of queues, unless the backend's option PREFIX says otherwise
+MIDDLE_PRIORITY = 100  # of messages: tasks go from -100 to 100
+ID_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WillowTask(Task):
+    """A task that also says how it is tried again, and what it must not run beside."""
+
+    retries: int = 0  # attempts after the first one
+    retry_delay: float = 0.0  # seconds before the second attempt
+    retry_backoff: float = 2.0  # the factor by which that grows with each further attempt
+    retry_delay_max: float = 3600.0  # seconds that it never exceeds
+    unique: str | Callable[..., str] | None = None  # a text, or what makes one of the arguments
+    group: str | Callable[..., str] | None = None
+
+    def delay_before(self, attempt: int) -> float:
+        """Seconds between the failure of an attempt, from 1, and the next."""
+        return min(self.retry_delay * self.retry_backoff ** (attempt - 1), self.retry_delay_max)
+
+
+def task(function: Callable[..., Any] | None = None, *, backend: str = "default", **how: Any) -> Any:
+    """Django's decorator, with the arguments of `WillowTask`."""
+
+    def wrapped(func: Callable[..., Any]) -> Any:
+        return WillowTask(func=func, backend=backend, **how)
+
+    return wrapped if function is None else wrapped(function)
+
+
+class WillowBackend(BaseTaskBackend):
+    task_class = WillowTask
+    supports_defer = True
+    supports_async_task = True
+    supports_get_result = True
+    supports_priority = True
+
+    def __init__(self, alias: str, params: dict[str, Any]) -> None:
+        super().__init__(alias, params)
+        self.prefix: str = self.options.get("PREFIX", PREFIX)
+        self.context_variables: list[str] = list(self.options.get("CONTEXT", ()))
+
+    def queue_of(self, queue_name: str) -> str:
+        return f"{self.prefix}{queue_name}"
+
+    def enqueue(self, task: Any, args: Any, kwargs: Any) -> Any:
+        """Within a transaction, the record and the message both come with its commit."""
+        self.validate_task(task)
+        now = timezone.now()
+        result: Any = TaskResult(
+            task=task,
+            id=get_random_string(ID_LENGTH),
+            status=TaskResultStatus.READY,
+            enqueued_at=now,
+            started_at=None,
+            last_attempted_at=None,
+            finished_at=None,
+            args=list(args),
+            kwargs=dict(kwargs),
+            backend=self.alias,
+            errors=[],
+            worker_ids=[],
+        )
+        self._store(_record_of(result, task, now), _how(task, result, now))
+        task_enqueued.send(type(self), task_result=result)
+        return result
+
+    def _store(self, record: TaskRecord, how: Any) -> None:
+        """First the record: a worker may have the message before `post` returns."""
+        database = willow_settings().database
+        record.save(using=database, force_insert=True)
+        try:
+            post(self.queue_of(record.queue_name), _body(self, record), **how)
+        except WillowError:
+            record.delete(using=database)
+            raise
+
+    def get_result(self, result_id: str) -> Any:
+        record = TaskRecord.objects.using(willow_settings().database).filter(pk=result_id).first()
+        if record is None:
+            raise TaskResultDoesNotExist(result_id)
+        return result_of(record)
+
+
+def _record_of(result: Any, task: Any, now: datetime) -> TaskRecord:
+    return TaskRecord(
+        id=result.id,
+        path=task.module_path,
+        backend=task.backend,
+        queue_name=task.queue_name,
+        priority=task.priority,
+        run_after=task.run_after,
+        arguments={"args": result.args, "kwargs": result.kwargs},
+        status=TaskResultStatus.READY,
+        enqueued_at=now,
+    )
+
+
+def _body(backend: WillowBackend, record: TaskRecord) -> dict[str, Any]:
+    body: dict[str, Any] = {"task": record.id, "path": record.path, **record.arguments}
+    if carried := carried_context(backend.context_variables):
+        body["context"] = carried
+    return body
+
+
+def _how(task: Any, result: Any, now: datetime) -> Any:
+    how: dict[str, Any] = {"priority": MIDDLE_PRIORITY + task.priority}
+    if task.run_after is not None:
+        after = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
+        how["delay"] = max(0.0, (after - now).total_seconds())
+    for name in ("unique", "group"):
+        text = getattr(task, name, None)
+        if text is not None:
+            how[name] = text(*result.args, **result.kwargs) if callable(text) else text
+    return how
+
+
+def task_at(path: str, backend: str, record: TaskRecord) -> Any:
+    """The task of a record, as it was enqueued."""
+    found = import_string(path)
+    if not isinstance(found, Task):
+        found = task_backends[backend].task_class(func=found, backend=backend)
+    return found.using(priority=record.priority, queue_name=record.queue_name, run_after=record.run_after)
+
+
+def result_of(record: TaskRecord) -> Any:
+    result: Any = TaskResult(
+        task=task_at(record.path, record.backend, record),
+        id=record.id,
+        status=TaskResultStatus[record.status],
+        enqueued_at=record.enqueued_at,
+        started_at=record.started_at,
+        last_attempted_at=record.last_attempted_at,
+        finished_at=record.finished_at,
+        args=record.arguments["args"],
+        kwargs=record.arguments["kwargs"],
+        backend=record.backend,
+        errors=[TaskError(**error) for error in record.errors],
+        worker_ids=record.worker_ids,
+    )
+    object.__setattr__(result, "_return_value", record.return_value)
+    return result

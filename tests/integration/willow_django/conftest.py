@@ -1,0 +1,99 @@
+"""A Django project of its own for each test, on the shared broker."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import willow_client
+
+from tests.support import fixtures
+from tests.support.cluster import PATIENCE, Cluster
+
+broker, start_cluster, queue = fixtures.broker, fixtures.start_cluster, fixtures.queue
+
+ROOT = Path(__file__).parents[3]
+
+
+class Project:
+    """Its code runs in processes of its own: this one has Willow's settings."""
+
+    def __init__(self, database: dict[str, Any], willow: dict[str, Any]) -> None:
+        self.prefix = f"tasks-{uuid.uuid4().hex}."
+        self.environ = {
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}:{ROOT / 'sdk'}",
+            "DJANGO_SETTINGS_MODULE": "tests.support.shop.settings",
+            "SHOP_DATABASES": json.dumps({"default": database}),
+            "SHOP_WILLOW": json.dumps(willow),
+            "SHOP_PREFIX": self.prefix,
+        }
+
+    def manage(self, *arguments: str) -> str:
+        return self._run("-m", "django", *arguments)
+
+    def python(self, code: str) -> Any:
+        """What it prints, which must be JSON."""
+        preamble = "import django, json; django.setup(); from django.db import transaction\n"
+        printed = self._run("-c", preamble + code)
+        return json.loads(printed) if printed.strip() else None
+
+    def _run(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments], env=self.environ, capture_output=True, text=True, timeout=2 * PATIENCE
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @contextmanager
+    def running(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+        """A command of manage.py, until the end of the block, where it must end in good order."""
+        process = subprocess.Popen([sys.executable, "-m", "django", *arguments], env=self.environ, text=True)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            assert process.wait(2 * PATIENCE) == 0
+
+
+@pytest.fixture
+def shop(broker: Cluster) -> Project:
+    """It shares Willow's database."""
+    where = urlsplit(broker.database_url)
+    database = {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": where.path[1:],
+        "USER": where.username,
+        "PASSWORD": where.password,
+        "HOST": where.hostname,
+        "PORT": where.port,
+    }
+    project = Project(database, {"URL": broker.node.url, "OUTBOX": "shared"})
+    project.manage("migrate", "willow_django", "-v0")
+    return project
+
+
+@pytest.fixture
+def shop_elsewhere(broker: Cluster, tmp_path: Path) -> Project:
+    """It has a database of its own."""
+    database = {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(tmp_path / "shop.sqlite3"),
+        "OPTIONS": {"timeout": 30},
+    }
+    project = Project(database, {"URL": broker.node.url})
+    project.manage("migrate", "willow_django", "-v0")
+    return project
+
+
+@pytest.fixture
+async def client(broker: Cluster) -> AsyncIterator[willow_client.Client]:
+    async with willow_client.connect(broker.node.url) as client:
+        yield client

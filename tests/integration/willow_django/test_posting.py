@@ -1,0 +1,120 @@
+"""Posts of a Django project: with the commit, or at once."""
+
+import pytest
+from willow_client import Client
+
+from tests.integration.willow_django.conftest import Project
+
+POST = "from willow_django import post, apost\n"
+
+
+async def bodies(client: Client, queue: str, count: int) -> list[str]:
+    taken: list[str] = []
+    while len(taken) < count:
+        taken += [message.text for message in await client.pop_many(queue, count, block_timeout=30)]
+    return taken
+
+
+@pytest.mark.parametrize("where", ["shop", "shop_elsewhere"])
+async def test_posts_come_with_the_commit_or_not_at_all(
+    request: pytest.FixtureRequest, client: Client, queue: str, where: str
+) -> None:
+    project: Project = request.getfixturevalue(where)
+    in_outbox = project.python(
+        POST
+        + f"""
+post({queue!r}, "at once")
+with transaction.atomic():
+    posted = post({queue!r}, {{"order": 1}}, priority=0)
+    transaction.set_rollback(True)
+with transaction.atomic():
+    posted = post({queue!r}, {{"order": 2}})
+    post({queue!r}, b"last")
+print(json.dumps(posted.in_outbox))
+"""
+    )
+    assert in_outbox is True
+    if where == "shop_elsewhere":
+        project.manage("willow_relay", "--once")
+    assert await bodies(client, queue, 3) == ["at once", '{"order": 2}', "last"]
+
+
+async def test_what_a_relay_brings_again_is_not_doubled(shop_elsewhere: Project, client: Client, queue: str) -> None:
+    """As if it had died between the broker's answer and its own commit."""
+    shop_elsewhere.python(
+        POST
+        + f"""
+from willow_django.connections import blocking_client
+from willow_django.relaying import relay_some
+with transaction.atomic():
+    post({queue!r}, "once", tags=["eu"], delay=0.001)
+try:
+    with transaction.atomic():
+        relay_some(blocking_client(), "default")
+        raise KeyboardInterrupt
+except KeyboardInterrupt:
+    pass
+"""
+    )
+    shop_elsewhere.manage("willow_relay", "--once")
+    await client.post(queue, "after it", tags=["eu"])
+    assert sorted(await bodies(client, queue, 2)) == ["after it", "once"]
+
+
+async def test_what_the_broker_refuses_stays_and_is_marked(shop_elsewhere: Project, client: Client, queue: str) -> None:
+    left = shop_elsewhere.python(
+        POST
+        + f"""
+from willow_django.connections import blocking_client
+from willow_django.relaying import relay_some
+from willow_django.models import OutboxMessage
+with transaction.atomic():
+    post({queue!r}, "refused", priority=-1)
+    post({queue!r}, "taken")
+relay_some(blocking_client(), "default")
+print(json.dumps([row.refused for row in OutboxMessage.objects.all()]))
+"""
+    )
+    assert len(left) == 1 and "priority" in left[0]
+    assert await bodies(client, queue, 1) == ["taken"]
+
+
+async def test_awaited_posts(shop: Project, client: Client, queue: str) -> None:
+    shop.python(POST + f"import asyncio\nasyncio.run(apost({queue!r}, 'awaited'))")
+    assert await bodies(client, queue, 1) == ["awaited"]
+
+
+def test_bad_arguments_are_named(shop: Project, queue: str) -> None:
+    complaints = shop.python(
+        POST
+        + f"""
+said = []
+for how in ({{"tags": "eu"}}, {{"colour": 1}}, {{"priority": -1}}):
+    try:
+        with transaction.atomic():
+            post({queue!r}, "b", **how)
+    except Exception as error:
+        said.append(str(error))
+print(json.dumps(said))
+"""
+    )
+    for expected, said in zip(
+        ["`tags` must be a list", "no argument 'colour'", "priority must"], complaints, strict=True
+    ):
+        assert expected in said
+
+
+@pytest.mark.parametrize(
+    ("willow", "complaint"),
+    [
+        ("{}", 'WILLOW["URL"] must be a URL'),
+        ('{"URL": "ws://x/", "OUTBOX": "both"}', 'must be "own" or "shared"'),
+        ('{"URL": "ws://x/", "COLOUR": 1}', "There are: URL"),
+        ('{"URL": "ws://x/", "DATABASE": "other"}', "must be one of"),
+    ],
+)
+def test_the_check_names_what_is_wrong(shop_elsewhere: Project, willow: str, complaint: str) -> None:
+    shop_elsewhere.environ["SHOP_WILLOW"] = willow
+    with pytest.raises(AssertionError) as failed:
+        shop_elsewhere.manage("check")
+    assert complaint in str(failed.value)

@@ -1,0 +1,89 @@
+"""Django's tasks on Willow: enqueued, run by a worker, and asked for afterwards."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.willow_django.conftest import Project
+
+RUN = """
+import time
+from tests.support.shop import jobs
+
+def ended(result):
+    while not result.is_finished:
+        time.sleep(0.02)
+        result.refresh()
+    return result
+
+def told(result):
+    result = ended(result)
+    return {
+        "status": result.status,
+        "value": result.return_value if result.status == "SUCCESSFUL" else None,
+        "errors": [(error.exception_class_path, error.traceback.strip().splitlines()[-1]) for error in result.errors],
+        "attempts": result.attempts,
+    }
+"""
+
+
+@pytest.mark.parametrize("run_in", ["thread", "process"])
+def test_tasks_run_and_tell_what_became_of_them(shop: Project, run_in: str) -> None:
+    with shop.running("willow_worker", "--queues", "default,emails", "--concurrency", "2", "--run-in", run_in):
+        told = shop.python(
+            RUN
+            + """
+jobs.request_id.set("request 17")
+results = [
+    jobs.add.enqueue(1, b=2),
+    jobs.add_later.enqueue(3, 4),
+    jobs.broken.enqueue(),
+    jobs.third_time_lucky.enqueue(),
+    jobs.which_request.enqueue(),
+]
+print(json.dumps([told(result) for result in results]))
+"""
+        )
+    assert [(result["status"], result["value"], result["attempts"]) for result in told] == [
+        ("SUCCESSFUL", 3, 1),
+        ("SUCCESSFUL", 7, 1),
+        ("FAILED", None, 1),
+        ("SUCCESSFUL", 3, 3),
+        ("SUCCESSFUL", "request 17", 1),
+    ]
+    assert told[2]["errors"] == [["builtins.ValueError", "ValueError: it is broken"]]
+    assert [text for _, text in told[3]["errors"]] == ["ConnectionError: attempt 1", "ConnectionError: attempt 2"]
+
+
+def test_a_task_of_a_transaction_runs_after_its_commit(shop: Project) -> None:
+    status: Any
+    with shop.running("willow_worker", "--concurrency", "1"):
+        status, missing, value = shop.python(
+            RUN
+            + """
+from willow_django.tasks_api import TaskResultDoesNotExist
+with transaction.atomic():
+    gone = jobs.add.enqueue(0, 0)
+    transaction.set_rollback(True)
+with transaction.atomic():
+    result = jobs.add.enqueue(2, 2)
+    inside = jobs.add.get_result(result.id).status
+try:
+    jobs.add.get_result(gone.id)
+except TaskResultDoesNotExist:
+    missing = True
+print(json.dumps([inside, missing, ended(result).return_value]))
+"""
+        )
+    assert (status, missing, value) == ("READY", True, 4)
+
+
+def test_a_task_may_clean_up_when_its_time_is_over(shop: Project) -> None:
+    with shop.running("willow_worker", "--concurrency", "1", "--soft-time-limit", "0.3"):
+        told = shop.python(RUN + "print(json.dumps(told(jobs.too_slow.enqueue())))")
+    assert (told["status"], told["value"]) == ("SUCCESSFUL", "cleaned up")
+
+
+def test_a_worker_refuses_queues_that_its_backend_does_not_have(shop_elsewhere: Project) -> None:
+    with pytest.raises(AssertionError, match="must name queues of TASKS"):
+        shop_elsewhere.manage("willow_worker", "--queues", "other")

@@ -1,0 +1,48 @@
+"""Tasks of the project."""
+
+import asyncio
+import time
+from contextvars import ContextVar
+from typing import Any
+
+from willow_django.soft_limit import SoftTimeLimitExceeded
+from willow_django.tasks import task
+
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+
+@task
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+@task
+async def add_later(a: int, b: int) -> int:
+    await asyncio.sleep(0)
+    return a + b
+
+
+@task
+def broken() -> None:
+    raise ValueError("it is broken")
+
+
+@task(retries=2, takes_context=True)
+def third_time_lucky(context: Any) -> int:
+    if context.attempt < 3:
+        raise ConnectionError(f"attempt {context.attempt}")
+    return int(context.attempt)
+
+
+@task(queue_name="emails", priority=10)
+def which_request() -> str | None:
+    return request_id.get()
+
+
+@task
+def too_slow() -> str:
+    try:
+        while True:
+            time.sleep(0.01)
+    except SoftTimeLimitExceeded:
+        return "cleaned up"
