@@ -93,7 +93,7 @@ class FetchApi(ApiView):
         tags, wait = tuple(sent.pop("tags")), sent.pop("timeout")
         command = Fetch(**sent, tags=tags, block_timeout=wait)
         with audited_for_staff(request, "fetch messages", sent["queue"]) as tally:
-            claimed = http_claims.fetch(command, client=principal_of(request).client_name)
+            claimed = http_claims.fetch(command, by=principal_of(request))
             tally.done = len(claimed)
         return Response({"messages": [shown_claim(row, queue, sent["queue"]) for row, queue in claimed]})
 

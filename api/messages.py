@@ -260,7 +260,7 @@ class MessagesApi(ApiView):
         # `sync`: the message is stored even if a waiting client could be handed it directly.
         command = Post(queues=names, tags=tuple(sent.pop("tags")), notify=frozenset({"sync"}), **sent)
         with audited_for_staff(request, "post message", ", ".join(names)) as tally:
-            copies = over_http.post(command)
+            copies = over_http.post(command, by=principal_of(request))
             tally.done = len(copies)
         return Response({"stored": [shown_copy(copy) for copy in copies]}, status=201)
 
@@ -275,7 +275,7 @@ class PopApi(ApiView):
         require(request, Permission.FETCH, [sent["queue"]])
         command = Pop(**{**sent, "tags": tuple(sent["tags"])})
         with audited_for_staff(request, "pop messages", sent["queue"]) as tally:
-            popped = over_http.pop(command, client=principal_of(request).client_name)
+            popped = over_http.pop(command, by=principal_of(request))
             tally.done = len(popped)
         return Response({"messages": [shown_popped(row, queue, sent["queue"]) for row, queue in popped]})
 

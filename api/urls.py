@@ -5,7 +5,7 @@ from typing import Any
 from django.http import Http404, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, re_path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -136,6 +136,6 @@ urlpatterns = [
     address("facts/findings", facts.FindingsApi),
     address("facts/runs", facts.RunsApi),
     re_path("^schema/?$", SpectacularAPIView.as_view(), name="api-schema"),
-    re_path("^docs/?$", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    re_path("^docs/?$", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
     re_path("", NothingHereApi.as_view()),
 ]

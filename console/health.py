@@ -91,6 +91,11 @@ def _of_nodes(nodes: Iterable[Node], now: datetime) -> Iterator[Reason]:
         yield Reason(Level.BAD, "No node is alive: no client can connect.", link)
     elif silent:
         yield Reason(Level.WARN, f"Silent without having left: {', '.join(silent)}.", link)
+    short = [
+        f"{node.name} of {' and '.join(node.alarms)}" for node in nodes if node.alarms and not is_silent(node, now)
+    ]
+    if short:
+        yield Reason(Level.BAD, f"Short, and refusing posts: {', '.join(short)}.", link)
     draining = [node.name for node in nodes if node.draining and not is_silent(node, now)]
     if draining:
         yield Reason(Level.WARN, f"Draining, and about to stop: {', '.join(draining)}.", link)

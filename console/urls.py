@@ -13,6 +13,7 @@ from console.screens import (
     queues,
     reaper,
     schedules,
+    second_factor,
     service_configs,
     services,
 )
@@ -53,6 +54,7 @@ urlpatterns = [
     path("reaper/", reaper.reaper, name="reaper"),
     path("database/", database.database, name="database"),
     path("analysts/", analysts.analysts, name="analysts"),
+    path("second-factor/", second_factor.second_factor, name="second_factor"),
     path("audit/", audit.audit, name="audit"),
     path("", include("console.message_urls")),
 ]

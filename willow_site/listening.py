@@ -23,8 +23,9 @@ def bound_socket(bind: str, port: int, *, shared: bool) -> socket.socket:
     return unused
 
 
-def http_address(bind: str, port: int) -> str:
-    return f"http://[{bind}]:{port}" if ":" in bind else f"http://{bind}:{port}"
+def http_address(bind: str, port: int, *, encrypted: bool = False) -> str:
+    scheme = "https" if encrypted else "http"
+    return f"{scheme}://[{bind}]:{port}" if ":" in bind else f"{scheme}://{bind}:{port}"
 
 
 def _sentence(bind: str, port: int, error: OSError) -> str:

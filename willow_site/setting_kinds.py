@@ -85,6 +85,16 @@ def folder(relative_to: Path) -> Kind[Path]:
     return Kind(lambda raw: relative_to / Path(raw).expanduser(), "the path of a folder")
 
 
+def file(relative_to: Path) -> Kind[Path]:
+    def parse(raw: str) -> Path:
+        path = relative_to / Path(raw).expanduser()
+        if not path.is_file():
+            raise ValueError
+        return path
+
+    return Kind(parse, "the path of a file that exists")
+
+
 def ip_address() -> Kind[str]:
     return Kind(
         lambda raw: str(ipaddress.ip_address(raw)),

@@ -26,6 +26,7 @@ def submit_post(
     awaits_reply: bool = False,
     work_timeout: float | None = None,
 ) -> None:
+    session.node.quotas.admit_post(session.principal, len(command.message), len(command.queues))
     session.posts.began(command)
     directory = session.node.directory
     # The directory keeps the order of posts that wait for one name. A post that waits for several could be overtaken.
@@ -52,4 +53,4 @@ def submit_post(
 
     if holds_back:
         session.held_back.start(exempt=SETTLING)
-    directory.find_each(command.queues, tags, found, failed)
+    directory.find_each(command.queues, tags, found, failed, by=session.principal.definer)

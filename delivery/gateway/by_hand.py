@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+from clients.principal import OPERATOR
 from delivery.gateway import http
 from delivery.gateway.http import Stored
 from delivery.operating.audit import Operator, audited
@@ -32,6 +33,6 @@ def post_by_hand(
         key=key or None,
     )
     with audited(by=by, action="post message", target=queue, details={"priority": priority}) as tally:
-        [stored] = http.post(command)
+        [stored] = http.post(command, by=OPERATOR)
         tally.done = 1
     return stored

@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as WaitedTooLong
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from clients.principal import Principal
 from delivery.commands.read import stream_is_subscribed_to
 from delivery.engine.demands import NO_SESSION, Demand, Rotation
 from delivery.engine.queues import default_match
@@ -33,14 +34,14 @@ class Stored:
     duplicate: bool  # it was there already
 
 
-def post(command: Post) -> list[Stored]:
+def post(command: Post, *, by: Principal) -> list[Stored]:
     """Store a message in each of its queues. Returns where, when it has reached the disk."""
-    return on_node(lambda node: _post(node, command), ANSWER_SECONDS)
+    return on_node(lambda node: _post(node, command, by), ANSWER_SECONDS)
 
 
-def pop(command: Pop, *, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
+def pop(command: Pop, *, by: Principal) -> list[tuple[Any, QueueRecord | None]]:
     """Up to `count` messages, each with its queue, or none when the time to wait is over."""
-    return on_node(lambda node: _pop(node, command, client), ANSWER_SECONDS + (command.timeout or 0.0))
+    return on_node(lambda node: _pop(node, command, by), ANSWER_SECONDS + (command.timeout or 0.0))
 
 
 def on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float) -> Result:
@@ -89,7 +90,8 @@ class HttpPoster:
             self._answer.set_exception(error)
 
 
-async def _post(node: Node, command: Post) -> list[Stored]:
+async def _post(node: Node, command: Post, by: Principal) -> list[Stored]:
+    node.quotas.admit_post(by, len(command.message), len(command.queues))
     answer: asyncio.Future[list[Stored]] = asyncio.get_running_loop().create_future()
     poster = HttpPoster(node, answer)
     node.directory.find_each(
@@ -97,6 +99,7 @@ async def _post(node: Node, command: Post) -> list[Stored]:
         tag_set(command.tags),
         lambda queues: node.engine.post(PostRequest(poster, command, queues)),
         poster.refuse,
+        by=by.definer,
     )
     return await answer
 
@@ -125,10 +128,10 @@ class HttpReader:
             self._answer.set_exception(error)
 
 
-async def _pop(node: Node, command: Pop, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
+async def _pop(node: Node, command: Pop, by: Principal) -> list[tuple[Any, QueueRecord | None]]:
     answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-    reader = HttpReader(client, answer)
-    return await take_for(node, command, reader, answer, command.timeout or 0.0, pops=True)
+    reader = HttpReader(by.client_name, answer)
+    return await take_for(node, command, reader, answer, command.timeout or 0.0, by, pops=True)
 
 
 async def take_for(
@@ -137,6 +140,7 @@ async def take_for(
     reader: HttpReader,
     answer: "asyncio.Future[list[Any]]",
     wait_seconds: float,
+    by: Principal,
     **how: Any,
 ) -> list[tuple[Any, QueueRecord | None]]:
     """What the reader gets, each message with its queue. `how`: what its demand says beside that."""
@@ -154,7 +158,7 @@ async def take_for(
         demands.append(demand)
         node.engine.take(demand, wait_seconds)
 
-    node.directory.resolve(command.queue, tags, match, found, reader.refuse)
+    node.directory.resolve(command.queue, tags, match, found, reader.refuse, by.definer)
     try:
         rows = await answer
     finally:

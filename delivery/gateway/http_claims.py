@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from clients.principal import Principal
 from delivery.engine.demands import NO_SESSION, Demand
 from delivery.gateway.http import ANSWER_SECONDS, HttpReader, on_node, take_for
 from delivery.moves.endings import Answer, Ending, ReleaseRequest, nobody_waits
@@ -41,14 +42,14 @@ class HttpClaimer(HttpReader):
             )
 
 
-def fetch(command: Fetch, *, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
+def fetch(command: Fetch, *, by: Principal) -> list[tuple[Any, QueueRecord | None]]:
     """Up to `count` claimed messages, each with its queue, or none when the time to wait is over."""
 
     async def work(node: Node) -> list[tuple[Any, QueueRecord | None]]:
         answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        claimer = HttpClaimer(node, client, answer)
+        claimer = HttpClaimer(node, by.client_name, answer)
         how = {"work_timeout": command.work_timeout, "synchronous": command.sync == "sync"}
-        return await take_for(node, command, claimer, answer, command.block_timeout, **how)
+        return await take_for(node, command, claimer, answer, command.block_timeout, by, **how)
 
     return on_node(work, ANSWER_SECONDS + command.block_timeout)
 

@@ -27,6 +27,7 @@ class May(StrEnum):
     MAKE_KEYS = "clients.add_key"
     CHANGE_KEYS = "clients.change_key"
     CHANGE_SCHEDULES = "delivery.change_schedule"
+    GRANT_ADMIN = "console.grant_admin"
     CHANGE_SERVICES = "delivery.change_serviceconfig"
 
 

@@ -19,7 +19,7 @@ from delivery.schedules.plan import plan_of
 from delivery.schedules.steps import Away, Step, step
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
-from queues.definitions import QueueRecord, tag_set
+from queues.definitions import NOBODY, QueueRecord, tag_set
 
 SCHEDULES_AT_ONCE = 20  # in one transaction
 MESSAGES_AT_ONCE = 100  # of one schedule in one transaction
@@ -164,7 +164,7 @@ async def _queue(
     if not settings.WILLOW.auto_define:
         return no_such_queue(name)
     try:
-        queue, is_new, _ = await define_queue(connection, name, tags, {})
+        queue, is_new, _ = await define_queue(connection, name, tags, {}, NOBODY)
     except WillowError as refusal:
         return refusal
     if is_new:

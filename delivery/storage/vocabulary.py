@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.db import models
 
 from delivery.protocol.fields import Stage
-from queues.definitions import DEAD_SUFFIX, NAME_LENGTH
+from queues.definitions import DEAD_SUFFIX, NAME_LENGTH, SERVICE_PREFIX
 
 
 class State(models.IntegerChoices):
@@ -43,7 +43,6 @@ OVERFLOW = "overflow"
 RETENTION = "retention"
 CANCELLED = "cancelled"
 
-SERVICE_PREFIX = "service:"  # of the name of a service's queue
 
 # Why a request has no reply, in the place of the reply of its notice: the time is over, or the last worker's error.
 REQUEST_TIMED_OUT = "t"

@@ -75,6 +75,7 @@ def page(broker: Cluster, chromium: Browser, login: dict[str, object]) -> Iterat
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if "Content Security Policy" in said.text else None)
     yield page
     context.close()
     assert not complaints, complaints

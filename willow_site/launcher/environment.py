@@ -93,6 +93,7 @@ def _make_environment() -> None:
 def _install_file(file: str) -> None:
     print(f"Installing the packages of {file} (only when it has changed; up to a minute).", flush=True)
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    pip += ["--require-hashes"]
     packages = next(ENVIRONMENT.glob("lib/python3*/site-packages"), None)
     if file in INSTALLED_ASIDE:
         pip += ["--no-deps", "--upgrade", "--target", str(ENVIRONMENT / INSTALLED_ASIDE[file])]

@@ -15,9 +15,10 @@ from willow_site.launcher.owners import not_allowed
 from willow_site.listening import PortTakenError
 from willow_site.setting_declaration import ConfigurationError
 
-BROKER = ("requirements-broker.txt",)
-DEVELOPMENT = ("requirements-broker.txt", "requirements-dev.txt")
-SPARK = ("requirements-pipeline.txt", "requirements-jdbc.txt")
+# Locked: with every package that those of the .txt file need, and the hashes of all.
+BROKER = ("requirements-broker.lock",)
+DEVELOPMENT = ("requirements-broker.lock", "requirements-dev.lock")
+SPARK = ("requirements-pipeline.lock", "requirements-jdbc.txt")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ COMMANDS = (
     Command("test", "runs the tests on their own servers; arguments go to pytest", DEVELOPMENT + SPARK),
     Command("lint", "checks style, types and the direction of imports", DEVELOPMENT),
     Command("faults", "runs a cluster under faults and proves that nothing is lost", DEVELOPMENT),
+    Command("fuzz", "sends damaged frames to both codecs and to a broker of its own", DEVELOPMENT),
     Command("bench", "measures Willow on this machine; arguments go to the benchmarks", DEVELOPMENT),
 )
 

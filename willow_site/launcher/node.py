@@ -48,6 +48,8 @@ class Node:
         told_to_stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+        if self._configuration.tls_certificate:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload_certificates)
         life = asyncio.create_task(self._live())
         stop = asyncio.create_task(told_to_stop.wait())
         await asyncio.wait((life, stop), return_when=asyncio.FIRST_COMPLETED)
@@ -97,6 +99,10 @@ class Node:
         await asyncio.gather(*(broker.stop(patience) for broker in self._brokers))
         await asyncio.gather(*(reaper.stop(REAPER_PATIENCE) for reaper in self._reapers))
 
+    def _reload_certificates(self) -> None:
+        for broker in self._brokers:
+            broker.send(signal.SIGHUP)
+
     async def _wait_until_ready(self) -> None:
         configuration = self._configuration
         while not await asyncio.to_thread(answers, configuration, configuration.port):
@@ -107,7 +113,7 @@ class Node:
     def _announce(self) -> None:
         port = self._configuration.port
         console = browser_url(self._configuration, port)
-        websocket = http_url(self._configuration.bind, port).replace("http://", "ws://")
+        websocket = http_url(self._configuration, port).replace("http", "ws", 1)
         print(
             f"Willow is ready: console {console}/console/, clients {websocket}/connect/, Ctrl-C stops it.",
             flush=True,

@@ -4,6 +4,7 @@ import base64
 import http.client
 import os
 import socket
+import ssl
 
 from willow_site.configuration import Configuration
 from willow_site.listening import http_address
@@ -16,13 +17,13 @@ def reachable_address(bind: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)
 
 
-def http_url(bind: str, port: int) -> str:
-    return http_address(reachable_address(bind), port)
+def http_url(configuration: Configuration, port: int) -> str:
+    return http_address(reachable_address(configuration.bind), port, encrypted=bool(configuration.tls_certificate))
 
 
 def browser_url(configuration: Configuration, port: int) -> str:
     """The address at which a browser is let in: a host name that is not in ALLOWED_HOSTS gets a 400."""
-    return f"http://{allowed_name(configuration)}:{port}"
+    return f"{'https' if configuration.tls_certificate else 'http'}://{allowed_name(configuration)}:{port}"
 
 
 def allowed_name(configuration: Configuration) -> str:
@@ -36,15 +37,23 @@ def allowed_name(configuration: Configuration) -> str:
 
 
 def answers(configuration: Configuration, port: int) -> bool:
+    """Its certificate is not judged: it may be for another name than that of this machine to itself."""
     address = reachable_address(configuration.bind)
+    context = ssl._create_unverified_context() if configuration.tls_certificate else None
+    host = allowed_name(configuration)
     try:
-        return _answers_http(address, port, allowed_name(configuration)) and _opens_websocket(address, port)
+        return _answers_http(address, port, host, context) and _opens_websocket(address, port, context)
+    except ssl.SSLError:
+        return configuration.tls_clients == "required"  # a broker that refuses us, who have no certificate, is there
     except (OSError, http.client.HTTPException):
         return False
 
 
-def _answers_http(address: str, port: int, host: str) -> bool:
-    connection = http.client.HTTPConnection(address, port, timeout=PROBE_SECONDS)
+def _answers_http(address: str, port: int, host: str, context: ssl.SSLContext | None) -> bool:
+    if context is None:
+        connection = http.client.HTTPConnection(address, port, timeout=PROBE_SECONDS)
+    else:
+        connection = http.client.HTTPSConnection(address, port, timeout=PROBE_SECONDS, context=context)
     try:
         connection.request("GET", "/admin/login/", headers={"Host": f"{host}:{port}"})
         return connection.getresponse().status < 500
@@ -52,12 +61,13 @@ def _answers_http(address: str, port: int, host: str) -> bool:
         connection.close()
 
 
-def _opens_websocket(address: str, port: int) -> bool:
+def _opens_websocket(address: str, port: int, context: ssl.SSLContext | None) -> bool:
     key = base64.b64encode(os.urandom(16)).decode()
     request = (
         f"GET /connect/ HTTP/1.1\r\nHost: localhost:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n"
     )
-    with socket.create_connection((address, port), timeout=PROBE_SECONDS) as connection:
+    with socket.create_connection((address, port), timeout=PROBE_SECONDS) as plain:
+        connection = context.wrap_socket(plain) if context else plain
         connection.sendall(request.encode())
         return connection.makefile("rb").readline().startswith(b"HTTP/1.1 101 ")

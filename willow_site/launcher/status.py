@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> int:
         return 1
     responds = answers(configuration, holder.port)
     how = "answers" if responds else "does not answer"
-    print(f"broker      {how} at {http_url(configuration.bind, holder.port)}/")
+    print(f"broker      {how} at {http_url(configuration, holder.port)}/")
     return 0 if responds else 1
 
 

@@ -21,6 +21,7 @@ from django.test import Client as Browser
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from clients.models import Client, Key, Node, Session
 from clients.services import key_create
@@ -92,11 +93,11 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     # This process is no node: what its engine would answer stands here.
-    stored = SimpleNamespace(queue=SimpleNamespace(id=1, name="orders"), sequence=1, index=1)
-    monkeypatch.setattr(http, "post", lambda command: [stored])
-    monkeypatch.setattr(http_claims, "fetch", lambda command, client: [])
+    stored = SimpleNamespace(queue=SimpleNamespace(id=1, name="orders"), sequence=1, index=1, duplicate=False)
+    monkeypatch.setattr(http, "post", lambda command, by: [stored])
+    monkeypatch.setattr(http_claims, "fetch", lambda command, by: [])
     monkeypatch.setattr(http_claims, "settle", lambda ending: None)
-    monkeypatch.setattr(http, "pop", lambda command, client: [])
+    monkeypatch.setattr(http, "pop", lambda command, by: [])
     return World()
 
 
@@ -287,6 +288,10 @@ REST: dict[str, tuple[Act, list[str]]] = {
     "ScheduleApi PATCH": (lambda w: w.rest("PATCH", "schedules/nightly", {"enabled": False}), ["change schedule"]),
     "ScheduleApi DELETE": (lambda w: w.rest("DELETE", "schedules/nightly"), ["delete schedule"]),
     "RunScheduleApi POST": (lambda w: w.rest("POST", "schedules/nightly/run"), ["run schedule"]),
+    "KeyApi PATCH": (
+        lambda w: w.rest("PATCH", f"keys/{w.key.pk}", {"quotas": {"queues": 1}, "addresses": ["10.0.0.0/8"]}),
+        ["change quotas of key", "change addresses of key"],
+    ),
     "DisconnectApi POST": (lambda w: w.rest("POST", f"sessions/{w.session.pk}/disconnect"), ["disconnect session"]),
     "QueueApiByName PATCH": (
         lambda w: w.rest("PATCH", "queue?name=orders&tag=eu", {"retry_limit": 9}), ["change queue"],
@@ -328,11 +333,20 @@ COMMANDS: dict[str, tuple[Act, list[str]]] = {
         lambda w: [
             run("key", "create", "--client", "new"),
             run("key", "expire", w.key.prefix, "30d"),
+            run("key", "quota", w.key.prefix, "queues=1"),
+            run("key", "addresses", w.key.prefix, "10.0.0.0/8"),
             run("key", "rotate", w.key.prefix, "--grace", "12h"),
             run("key", "revoke", w.key.prefix),
             run("key", "list"),
         ],
-        ["make key", "expire key", "rotate key", "revoke key"],
+        ["make key", "expire key", "change quotas of key", "change addresses of key", "rotate key", "revoke key"],
+    ),
+    "second_factor": (
+        lambda w: [
+            TOTPDevice.objects.create(user=User.objects.create_user("forgetful"), confirmed=True),
+            run("second_factor", "forgetful"),
+        ],
+        ["remove second factor"],
     ),
     "schedule": (
         lambda w: [

@@ -4,6 +4,7 @@ import http.cookiejar
 import json
 import re
 import signal
+import stat
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -28,6 +29,9 @@ def willow(shared_home: Path) -> Iterator[LaunchedWillow]:
 def test_the_first_user_logs_in_with_the_password_that_was_shown(willow: LaunchedWillow) -> None:
     shown = next(line for line in willow.output if line.startswith("The console's first user is admin"))
     password = re.findall(r"password (\S+) \(shown only this once\)", shown)[0]
+    kept = willow.home / "first-password"
+    assert any(str(kept) in line for line in willow.output)
+    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (password + "\n", 0o600)
     cookies = http.cookiejar.CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
     browser.open(f"{willow.url}/admin/login/")
@@ -62,6 +66,11 @@ def test_whoever_waits_is_told_what_happens(willow: LaunchedWillow) -> None:
 def test_the_addresses_that_one_tries_first_lead_somewhere(willow: LaunchedWillow, asked: str, reached: str) -> None:
     answer = urllib.request.urlopen(f"{willow.url}{asked}")
     assert (answer.status, answer.url) == (200, f"{willow.url}{reached}")
+
+
+def test_the_log_of_the_database_is_closed_to_others(willow: LaunchedWillow) -> None:
+    """It can quote what is in messages."""
+    assert stat.S_IMODE((willow.home / "postgres" / "log").stat().st_mode) == 0o600
 
 
 def test_static_files_are_served(willow: LaunchedWillow) -> None:

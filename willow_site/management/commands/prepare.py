@@ -13,8 +13,10 @@ from django.db import OperationalError, ProgrammingError, connection
 
 from willow_site.database_url import cannot_be_reached
 from willow_site.migrating import migrate
+from willow_site.secret_files import write_closed
 
 ADMIN_NAME = "admin"
+PASSWORD_FILE = "first-password"  # in the home: whoever missed the line on the screen finds it there
 GENERATED_PASSWORD_BYTES = 12
 PREPARE_LOCK = 7_305_102_941  # any number that no other advisory lock of Willow uses
 
@@ -38,9 +40,14 @@ class Command(BaseCommand):
             return
         given = settings.WILLOW.admin_password
         password = given or secrets.token_urlsafe(GENERATED_PASSWORD_BYTES)
+        if not given:
+            write_closed(settings.WILLOW.home / PASSWORD_FILE, password + "\n")
         users.create_superuser(ADMIN_NAME, password=password)
         shown = "from WILLOW_ADMIN_PASSWORD" if given else f"{password} (shown only this once)"
         self.stdout.write(f"The console's first user is {ADMIN_NAME}, password {shown}.")
+        if not given:
+            file = settings.WILLOW.home / PASSWORD_FILE
+            self.stdout.write(f"The password is also in {file}, which only you can read. Delete that file.")
 
 
 @contextmanager
