@@ -1,12 +1,11 @@
-"""How time and memory grow with a day: facts of one day's rows, of one queue and of many, straight from files.
+"""How time grows with a day: facts of one day's rows, of one queue and of many, straight from files.
 
-Each size is computed in Spark's default memory of the pipeline. The peak is that of Java's heap since the size began.
+Java's heap is the pipeline's default, whatever the size: a size that needed more would fail.
 """
 
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -25,7 +24,6 @@ from pipeline.session import spark_session
 DAY = "2026-01-31T00:00:00Z"
 DAY_MICROSECONDS = 86_400_000_000
 QUEUES = (1, 1000)
-MEGABYTE = 1024**2
 
 
 def run(stage: Stage, scale: Scale) -> list[Figure]:
@@ -41,19 +39,14 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
 
 def _measured(spark: SparkSession, place: str, rows: int, queues: int) -> Figure:
     _day(spark, rows, queues).write.parquet(place)
-    pools = _heap(spark)
-    for pool in pools:
-        pool.resetPeakUsage()
     began = time.perf_counter()
     facts = queue_facts(good_rows(read_archived(spark, [place])), large=rows > LARGE_ROWS)
     facts.write.format("noop").mode("overwrite").save()
     seconds = time.perf_counter() - began
-    peak = sum(pool.getPeakUsage().getUsed() for pool in pools) / MEGABYTE
     return Figure(
         name=f"queue facts of a day of {rows:,} rows, {queues:,} queues",
         unit="s",
         values=[seconds],
-        notes={"peak heap MB": peak},
     )
 
 
@@ -87,8 +80,3 @@ def _day(spark: SparkSession, rows: int, queues: int) -> DataFrame:
     return numbered.select(
         *(column.cast(field.dataType).alias(field.name) for column, field in zip(columns, JOURNAL, strict=True))
     )
-
-
-def _heap(spark: SparkSession) -> list[Any]:
-    factory: Any = spark.sparkContext._jvm.java.lang.management.ManagementFactory
-    return [pool for pool in factory.getMemoryPoolMXBeans() if str(pool.getType().name()) == "HEAP"]
