@@ -24,7 +24,8 @@ def queue(name: str = "orders", **figures: Any) -> QueueFigures:
 
 def node(**fields: Any) -> Node:
     heartbeat_at = timezone.now() - timedelta(seconds=fields.pop("silent", 0))
-    return Node(**{"name": "north", "heartbeat_at": heartbeat_at, "draining": False, **fields})
+    usual = {"name": "north", "heartbeat_at": heartbeat_at, "draining": False, "alarms": []}
+    return Node(**{**usual, **fields})
 
 
 def duty(silent: float = 0, error: str = "") -> DutyRun:
