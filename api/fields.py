@@ -75,6 +75,20 @@ class Name(serializers.CharField):
         return value
 
 
+class HeaderText(serializers.CharField):
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            raise serializers.ValidationError("This must be a text.")
+        return super().to_internal_value(data)
+
+
+class Headers(serializers.DictField):
+    """Texts by name; the rest of the rule is checked where commands are."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=HeaderText(allow_blank=True, trim_whitespace=False), **kwargs)
+
+
 class Tags(serializers.ListField):
     def __init__(self, **kwargs: Any) -> None:
         child = serializers.CharField(min_length=1, max_length=TAG_LENGTH, trim_whitespace=False)

@@ -16,6 +16,7 @@ from delivery.moves.states import Reason, State
 from delivery.operating.dead_letters import dead_letter_queue_ids
 from queues.models import Queue
 
+HEADER_NAME = 128  # characters
 LONGEST_TEXT = 1000  # characters that are searched for
 STATES = {state.label: state for state in State}
 
@@ -40,6 +41,9 @@ class Conditions(Strict):
     newer_than = Seconds(required=False, help_text="Seconds since it was posted.")
     text = serializers.CharField(
         required=False, max_length=LONGEST_TEXT, trim_whitespace=False, help_text="Exact text anywhere in the body."
+    )
+    header = serializers.CharField(
+        required=False, max_length=HEADER_NAME, trim_whitespace=False, help_text="The name of a header that it has."
     )
 
 
@@ -130,6 +134,7 @@ def message_filter(asked: dict[str, Any], queues: list[Queue]) -> MessageFilter:
         posted_before=before,
         posted_after=after,
         text=asked.get("text"),
+        header=asked.get("header"),
         reason=asked.get("reason"),
         signature=asked.get("signature"),
         origin_queue_id=asked.get("origin_shard"),

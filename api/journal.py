@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import require_admin, require_operator
+from api.access import may_see_bodies, require_admin, require_operator
 from api.fields import BigInteger, BodyField, Name, Paging, page_of, shown_body
 from api.filters import QueueChoice
 from api.messages import administered_queues
@@ -39,7 +39,7 @@ class JournalSerializer(serializers.Serializer):
     ended_at = serializers.DateTimeField()
     size = serializers.IntegerField()
     error = serializers.CharField(allow_null=True)
-    body = BodyField(allow_null=True, help_text="Where the queue keeps bodies.")
+    body = BodyField(allow_null=True, help_text="Where the queue keeps bodies; null for staff who may not see them.")
 
 
 class JournalArguments(Paging, QueueChoice):
@@ -51,7 +51,7 @@ class JournalArguments(Paging, QueueChoice):
     ended_after = serializers.DateTimeField(required=False)
 
 
-def shown_row(row: Any) -> dict[str, Any]:
+def shown_row(row: Any, *, with_body: bool) -> dict[str, Any]:
     names = ("id", "index", "outcome", "reason", "attempt", "priority", "poster", "client", "node", "posted_at",
              "assigned_at", "ended_at", "size", "error")  # fmt: skip
     return {
@@ -59,7 +59,7 @@ def shown_row(row: Any) -> dict[str, Any]:
         "queue": row.queue_name,
         "tags": row.queue_tags,
         "session": row.holder,
-        "body": shown_body(row.body),
+        "body": shown_body(row.body) if with_body else None,
         **{name: getattr(row, name) for name in names},
     }
 
@@ -75,7 +75,8 @@ class JournalApi(ApiView):
         names = ("index", "outcome", "reason", "client", "ended_before", "ended_after")
         chosen = JournalFilter(queue_id=queue_id, **{name: asked.get(name) for name in names})
         page = journal_page(chosen=chosen, after=asked_cursor(asked, of=LIST), limit=asked["limit"])
-        return Response(answered_page(page, shown_row, of=LIST))
+        with_body = may_see_bodies(request)
+        return Response(answered_page(page, lambda row: shown_row(row, with_body=with_body), of=LIST))
 
     def _queue_id(self, request: Request, asked: dict[str, Any]) -> int | None:
         """The number of the queue that was asked for. Operators can also read the journal of a deleted queue."""

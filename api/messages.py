@@ -10,7 +10,19 @@ from rest_framework.response import Response
 
 from api.access import audited_for_staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
 from api.diagnoses import CausesSerializer, TimelineSerializer, shown_causes, shown_events
-from api.fields import BigInteger, BodyField, Name, Paging, Priority, Seconds, Strict, Tags, page_of, shown_body
+from api.fields import (
+    BigInteger,
+    BodyField,
+    Headers,
+    Name,
+    Paging,
+    Priority,
+    Seconds,
+    Strict,
+    Tags,
+    page_of,
+    shown_body,
+)
 from api.filters import (
     STATES,
     ChosenMessages,
@@ -43,6 +55,7 @@ MOST_BYTES = 1_000_000
 MOST_POPPED = 100
 LONGEST_WAIT = 30.0  # seconds
 SHORT_TEXT = 500  # characters
+GROUPING_TEXT = 200  # characters
 
 
 class MessageSerializer(serializers.Serializer):
@@ -61,6 +74,9 @@ class MessageSerializer(serializers.Serializer):
     available_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
     key = serializers.CharField(allow_null=True)
+    headers = Headers(allow_null=True)
+    group = serializers.CharField(allow_null=True)
+    unique = serializers.CharField(allow_null=True)
     session = serializers.IntegerField(allow_null=True, help_text="Who holds it.")
     assigned_at = serializers.DateTimeField(allow_null=True)
     lease_until = serializers.DateTimeField(allow_null=True)
@@ -90,6 +106,9 @@ class PostSerializer(Strict):
     delay = Seconds(required=False)
     ttl = Seconds(required=False)
     dedupe = serializers.CharField(min_length=1, max_length=SHORT_TEXT, required=False, trim_whitespace=False)
+    headers = Headers(required=False)
+    group = serializers.CharField(min_length=1, max_length=GROUPING_TEXT, required=False, trim_whitespace=False)
+    unique = serializers.CharField(min_length=1, max_length=GROUPING_TEXT, required=False, trim_whitespace=False)
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and isinstance(data.get("queue"), str):
@@ -103,6 +122,7 @@ class StoredSerializer(serializers.Serializer):
     shard = serializers.IntegerField()
     sequence = serializers.IntegerField()
     index = serializers.IntegerField()
+    duplicate = serializers.BooleanField(help_text="Not stored: this is the message that it repeats.")
 
 
 class PostedSerializer(serializers.Serializer):
@@ -127,6 +147,8 @@ class PoppedSerializer(serializers.Serializer):
     tags = serializers.ListField(child=serializers.CharField())
     attempt = serializers.IntegerField()
     priority = serializers.IntegerField()
+    headers = Headers(allow_null=True)
+    group = serializers.CharField(allow_null=True)
     body = BodyField()
 
 
@@ -158,6 +180,9 @@ def shown_message(row: MessageRow) -> dict[str, Any]:
         "queue": row.queue_name,
         "tags": row.queue_tags,
         "state": row.state.label,
+        "headers": None if row.body is None else row.headers,  # whoever may not see the one may not see the other
+        "group": row.group_key,
+        "unique": row.unique_key,
         "session": row.holder,
         "size": row.size,
         "body": shown_body(row.body),
@@ -191,6 +216,7 @@ def shown_copy(copy: Any) -> dict[str, Any]:
         "shard": copy.queue.id,
         "sequence": copy.sequence,
         "index": copy.index,
+        "duplicate": copy.duplicate,
     }
 
 
@@ -204,6 +230,8 @@ def shown_popped(row: Any, queue: QueueRecord | None, name: str) -> dict[str, An
         "tags": list(queue.tags) if queue else [],
         "attempt": row.attempts,
         "priority": row.priority,
+        "headers": row.headers,
+        "group": row.group_key,
         "body": shown_body(row.body),
     }
 
@@ -216,7 +244,8 @@ class MessagesApi(ApiView):
         """Messages that a filter chooses, oldest first in each queue. Looking at a message does not claim it.
 
         Where `state` is only `delayed`, those that are due next come first; where it is only `claimed`, those whose
-        lease ends next. A page may be short, or empty, and yet have a next one, when few of many messages are chosen.
+        lease ends next. If the filter matches only a few of many messages, a page can be short, or even empty, before
+        the end: go on until `next` is null.
         """
         asked = self.asked(MessageArguments)
         queues = administered_queues(request, asked)
@@ -231,7 +260,7 @@ class MessagesApi(ApiView):
         # `sync`: the message is stored even if a waiting client could be handed it directly.
         command = Post(queues=names, tags=tuple(sent.pop("tags")), notify=frozenset({"sync"}), **sent)
         with audited_for_staff(request, "post message", ", ".join(names)) as tally:
-            copies = over_http.post(command)
+            copies = over_http.post(command, by=principal_of(request))
             tally.done = len(copies)
         return Response({"stored": [shown_copy(copy) for copy in copies]}, status=201)
 
@@ -246,7 +275,7 @@ class PopApi(ApiView):
         require(request, Permission.FETCH, [sent["queue"]])
         command = Pop(**{**sent, "tags": tuple(sent["tags"])})
         with audited_for_staff(request, "pop messages", sent["queue"]) as tally:
-            popped = over_http.pop(command, client=principal_of(request).client_name)
+            popped = over_http.pop(command, by=principal_of(request))
             tally.done = len(popped)
         return Response({"messages": [shown_popped(row, queue, sent["queue"]) for row, queue in popped]})
 

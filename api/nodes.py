@@ -15,6 +15,7 @@ from api.fields import Paging, page_of
 from api.pages import page_of_rows
 from api.views import ApiView
 from clients.models import Node
+from delivery.sessions.quotas import SHORT_OF
 
 
 class NodeSerializer(serializers.Serializer):
@@ -25,10 +26,13 @@ class NodeSerializer(serializers.Serializer):
     alive = serializers.BooleanField()
     draining = serializers.BooleanField()
     sockets = serializers.IntegerField()
+    alarms = serializers.ListField(
+        child=serializers.ChoiceField(choices=tuple(SHORT_OF)), help_text="What it is short of: it refuses posts."
+    )
 
 
 def shown_node(node: Node) -> dict[str, Any]:
-    names = ("name", "url", "started_at", "heartbeat_at", "draining", "sockets")
+    names = ("name", "url", "started_at", "heartbeat_at", "draining", "sockets", "alarms")
     alive = node.heartbeat_at > timezone.now() - timedelta(seconds=settings.WILLOW.node_lapse)
     return {**{name: getattr(node, name) for name in names}, "alive": alive}
 

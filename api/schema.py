@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
+from api.examples import ARGUMENTS, BODIES
 from api.views import NUMBERS_IN_ADDRESSES
 
 PROBLEM = {
@@ -41,6 +42,7 @@ PROTOCOL_ERROR = {
     "required": ["type", "label", "code", "key", "message"],
 }
 OF_THE_PROTOCOL = ("/status/{queue_name}", "/api/clients/{client_name}")  # they refuse as sockets do
+TAG_OF = {"queue": "queues"}  # by the first part of the address, where it is not the tag itself
 LARGEST_IN_ADDRESS = 10**18 - 1
 
 
@@ -68,10 +70,29 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
     for path, operations in result["paths"].items():
         for operation in operations.values():
             _name_refusals(path, operation)
+            _describe(path, operation)
             for parameter in operation.get("parameters", ()):
+                if parameter["name"] in ARGUMENTS and _fits(parameter["schema"], ARGUMENTS[parameter["name"]]):
+                    parameter["example"] = ARGUMENTS[parameter["name"]]
                 if parameter["in"] == "path" and parameter["name"] in NUMBERS_IN_ADDRESSES:
                     parameter["schema"] = {"type": "integer", "minimum": 0, "maximum": LARGEST_IN_ADDRESS}
     return result
+
+
+def _describe(path: str, operation: dict[str, Any]) -> None:
+    """A summary from the first sentence of its docstring, a tag from its address, and an example of what is sent."""
+    about = " ".join(str(operation.get("description", "")).partition("\n\n")[0].split())
+    operation["summary"] = about.partition(". ")[0].rstrip(".")
+    place = path.strip("/").split("/")
+    operation["tags"] = [TAG_OF.get(place[1], place[1]) if place[0] == "api" else place[0]]
+    example = BODIES.get(operation["operationId"])
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        if example is not None:
+            content["examples"] = {"example": {"value": example}}
+
+
+def _fits(schema: dict[str, Any], example: Any) -> bool:
+    return (schema.get("type") == "array") == isinstance(example, list)
 
 
 def _name_refusals(path: str, operation: dict[str, Any]) -> None:

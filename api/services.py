@@ -12,8 +12,9 @@ from api.fields import Paging, page_of
 from api.pages import page_of_rows
 from api.views import ApiView, found
 from delivery.models import Service, ServiceConfig
-from delivery.moves.service_names import QUEUE_PREFIX, service_of
+from delivery.moves.service_names import service_of
 from delivery.serving.selectors import service_figures, workers_of
+from queues.definitions import SERVICE_PREFIX
 
 
 class ServiceSerializer(serializers.Serializer):
@@ -73,7 +74,7 @@ class ServiceApi(ApiView):
     def get(self, request: Request, name: str) -> Response:
         """One service, with its workers."""
         require_any(request, name)
-        service = Service.objects.filter(name=QUEUE_PREFIX + name).first() if name.isprintable() else None
+        service = Service.objects.filter(name=SERVICE_PREFIX + name).first() if name.isprintable() else None
         service = found(service, name, f"There is no service {name}.")
         line = [
             {

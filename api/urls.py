@@ -2,20 +2,28 @@
 
 from typing import Any
 
-from django.http import Http404
+from django.http import Http404, HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import URLPattern, path, re_path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from api import (
     audit,
+    claims,
     clients,
     dead_letters,
     facts,
     journal,
+    key_making,
+    keys,
     messages,
+    named_queues,
     nodes,
     queues,
+    schedules,
+    service_configs,
     services,
     sessions,
 )
@@ -36,6 +44,20 @@ def address(text: str, view: type[Any], **options: Any) -> URLPattern:
     return re_path(f"^{pattern}/?$", view.as_view(**options))
 
 
+class BeginningApi(APIView):
+    """Whoever tries /api/ finds the page that describes the rest."""
+
+    schema = None  # not part of the document
+
+    def get(self, request: Request) -> HttpResponseBase:
+        return redirect("api-docs")
+
+
+def named(text: str, view: type[Any]) -> list[URLPattern]:
+    """For addresses with a name, which may have slashes in it."""
+    return [path(f"{text}/", view.as_view()), path(text, view.as_view(schema=None))]
+
+
 class NothingHereApi(ApiView):
     """So that a wrong address is refused as everything else is."""
 
@@ -46,6 +68,7 @@ class NothingHereApi(ApiView):
 
 
 urlpatterns = [
+    path("", BeginningApi.as_view()),
     address("queues", queues.QueuesApi),
     address("queues/explain-tags", queues.ExplainTagsApi),
     address("queues/{shard}", queues.QueueApi),
@@ -53,7 +76,17 @@ urlpatterns = [
     address("queues/{shard}/resume", queues.ResumeApi),
     address("queues/{shard}/purge", queues.PurgeApi),
     address("queues/{shard}/why", queues.QueueWhyApi),
+    address("queue", named_queues.QueueByName),
+    address("queue/pause", named_queues.PauseByName),
+    address("queue/resume", named_queues.ResumeByName),
+    address("queue/purge", named_queues.PurgeByName),
+    address("queue/why", named_queues.WhyByName),
     address("messages", messages.MessagesApi),
+    address("messages/fetch", claims.FetchApi),
+    address("messages/finish", claims.FinishApi),
+    address("messages/fail", claims.FailApi),
+    address("messages/keepalive", claims.KeepaliveApi),
+    address("messages/release", claims.ReleaseApi),
     address("messages/pop", messages.PopApi),
     address("messages/retry", messages.RetryApi),
     address("messages/drop", messages.DropApi),
@@ -72,15 +105,25 @@ urlpatterns = [
     address("dead-letters/redrives/{number}/cancel", dead_letters.CancelRedriveApi),
     address("dead-letters/redrives/{number}/undo", dead_letters.UndoRedriveApi),
     address("clients", clients.ClientsApi),
-    path("clients/<path:client_name>/", ClientRecordApi.as_view()),
-    path("clients/<path:client_name>", ClientRecordApi.as_view(schema=None)),
+    *named("clients/<path:client_name>", ClientRecordApi),
     address("sessions", sessions.SessionsApi),
     address("sessions/{number}", sessions.SessionApi),
     address("sessions/{number}/disconnect", sessions.DisconnectApi),
     address("sessions/{number}/fail-messages", sessions.FailMessagesApi),
     address("services", services.ServicesApi),
-    path("services/<path:name>/", services.ServiceApi.as_view()),
-    path("services/<path:name>", services.ServiceApi.as_view(schema=None)),
+    *named("services/<path:name>", services.ServiceApi),
+    address("schedules", schedules.SchedulesApi),
+    *named("schedules/<path:name>/run", schedules.RunScheduleApi),
+    *named("schedules/<path:name>/next", schedules.NextTimesApi),
+    *named("schedules/<path:name>", schedules.ScheduleApi),
+    address("service-configs", service_configs.ServiceConfigsApi),
+    path("service-configs/<path:name>/", service_configs.ServiceConfigApi.as_view()),
+    path("service-configs/<path:name>", service_configs.ServiceConfigApi.as_view(schema=None)),
+    address("keys", key_making.KeysApi),
+    address("keys/{number}", keys.KeyApi),
+    address("keys/{number}/rotate", key_making.RotateKeyApi),
+    address("keys/{number}/expire", key_making.ExpireKeyApi),
+    address("keys/{number}/revoke", key_making.RevokeKeyApi),
     address("nodes", nodes.NodesApi),
     address("journal", journal.JournalApi),
     address("audit", audit.AuditApi),
@@ -93,6 +136,6 @@ urlpatterns = [
     address("facts/findings", facts.FindingsApi),
     address("facts/runs", facts.RunsApi),
     re_path("^schema/?$", SpectacularAPIView.as_view(), name="api-schema"),
-    re_path("^docs/?$", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    re_path("^docs/?$", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
     re_path("", NothingHereApi.as_view()),
 ]

@@ -1,5 +1,6 @@
 """What all views of the API have in common."""
 
+from collections.abc import Collection
 from typing import Any, ClassVar, TypeVar
 
 from django.db import connection
@@ -29,6 +30,7 @@ class ApiView(APIView):
         SoundJsonParser
     ]  # only JSON: browsers send a preflight request before they post JSON to another site
     staff_needs: ClassVar[StaffNeeds] = {}  # by method; other methods need May.LOOK
+    addressed_by: ClassVar[tuple[str, ...]] = ()  # arguments that say which resource is meant
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
@@ -50,9 +52,17 @@ class ApiView(APIView):
 
     def asked(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
         """The arguments of the query string, checked. Not read as a form, which would ignore empty fields."""
+        return self._arguments(serializer, without=(*NOT_OURS, *self.addressed_by))
+
+    def named(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+        """Those that say which resource is meant, checked."""
+        others = [name for name in self.request.query_params if name not in self.addressed_by]
+        return self._arguments(serializer, without=others)
+
+    def _arguments(self, serializer: type[serializers.Serializer], *, without: Collection[str]) -> dict[str, Any]:
         given, fields = self.request.query_params, serializer().fields
         lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
-        data = {name: given.getlist(name) if name in lists else given[name] for name in given if name not in NOT_OURS}
+        data = {name: given.getlist(name) if name in lists else given[name] for name in given if name not in without}
         return _checked(serializer(data=data))
 
     def sent(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks import report
+from benchmarks.client.comparison import compare_clients
 from benchmarks.figures import Figure
 from benchmarks.peers.comparison import PEERS, compare
 from benchmarks.peers.environment import find_installed_clients
@@ -70,6 +71,10 @@ def _peers(scale: Scale, options: argparse.Namespace) -> list[Figure]:
     return compare(scale, _chosen(options, PEERS))
 
 
+def _client(scale: Scale, options: argparse.Namespace) -> list[Figure]:
+    return compare_clients(scale)
+
+
 def _pipeline(scale: Scale, options: argparse.Namespace) -> list[Figure]:
     if importlib.util.find_spec("pyspark") is None:
         sys.exit("PySpark is not installed. `./willow pipeline status` installs it, once.")
@@ -102,7 +107,14 @@ def _show_complaints(prepared: Stage) -> None:
         print(f"The broker logged:\n{log}", file=sys.stderr)
 
 
-MEASUREMENTS = {"willow": _scenarios, "price": _price, "sweep": _sweep, "peers": _peers, "pipeline": _pipeline}
+MEASUREMENTS = {
+    "willow": _scenarios,
+    "price": _price,
+    "sweep": _sweep,
+    "peers": _peers,
+    "client": _client,
+    "pipeline": _pipeline,
+}
 
 
 def _stop(number: int, frame: object) -> None:

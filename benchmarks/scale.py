@@ -15,6 +15,7 @@ class Scale:
     swept_sizes: tuple[int, ...]  # of everything that can grow
     journal_rows: int  # over which a run of the pipeline goes while the broker works
     journal_sizes: tuple[int, ...]  # rows of runs that are timed
+    day_sizes: tuple[int, ...]  # rows of days whose facts are timed
     engine_rows: int  # of which each engine makes facts
 
 
@@ -29,6 +30,7 @@ FULL = Scale(
     swept_sizes=(100, 1_000, 10_000, 100_000, 1_000_000),
     journal_rows=5_000_000,
     journal_sizes=(100_000, 1_000_000, 10_000_000),
+    day_sizes=(1_000_000, 5_000_000, 20_000_000),
     engine_rows=1_000_000,
 )
 QUICK = Scale(
@@ -42,5 +44,6 @@ QUICK = Scale(
     swept_sizes=(100, 10_000),
     journal_rows=300_000,
     journal_sizes=(100_000, 300_000),
+    day_sizes=(300_000, 3_000_000),
     engine_rows=300_000,
 )

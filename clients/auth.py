@@ -2,13 +2,16 @@
 
 import hashlib
 import ipaddress
+import json
 from collections.abc import Container, Sequence
 from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
 
+from clients.address_ranges import is_within
 from clients.principal import ANONYMOUS, Principal
+from clients.quotas import effective_quotas
 from clients.statements import statement
 
 SCHEME = "Token"
@@ -54,17 +57,29 @@ def _is_loopback(address: str) -> bool:
     return (mapped or parsed).is_loopback
 
 
-async def principal_of_key(connection: AsyncConnection[Any], key: str) -> Principal | None:
+async def principal_of_key(connection: AsyncConnection[Any], key: str, address: str) -> Principal | None:
+    """The owner of a valid key that is good for this caller's address."""
     cursor = await connection.execute(statement("find_key"), {"digest": key_digest(key)})
-    return principal_from_rows(await cursor.fetchall())
+    return good_from(address, principal_from_rows(await cursor.fetchall()))
+
+
+def good_from(address: str, principal: Principal | None) -> Principal | None:
+    return principal if principal is not None and is_within(address, principal.addresses) else None
 
 
 def principal_from_rows(rows: Sequence[Any]) -> Principal | None:
     """The owner of one key, as find_key.sql finds it: a row for each grant, or one without a pattern."""
     if not rows:
         return None
-    key_id, client_id, client_name, _, _ = rows[0]
+    key_id, client_id, client_name, quotas, addresses, _, _ = rows[0]
     by_pattern = {pattern: frozenset(permissions) for *_, pattern, permissions in rows if pattern is not None}
     # Sorted, so that the same grants make an equal principal in whatever order they were read.
     grants = tuple(sorted(by_pattern.items()))
-    return Principal(client_id=client_id, client_name=client_name, key_id=key_id, grants=grants)
+    return Principal(
+        client_id=client_id,
+        client_name=client_name,
+        key_id=key_id,
+        grants=grants,
+        quotas=effective_quotas(quotas if isinstance(quotas, dict) else json.loads(quotas)),
+        addresses=tuple(addresses),
+    )

@@ -5,9 +5,11 @@ from typing import Any
 
 from django import forms
 
+from clients import address_ranges, quotas
 from clients.grants import EXAMPLE, Grants, check_grants, read_grants, written_grants
 from clients.models import Key
 from clients.moments import SPANS, read_moment, read_span
+from clients.quotas import QUOTA_NAMES
 from clients.selectors import grants_of
 
 
@@ -26,6 +28,37 @@ class GrantsField(forms.CharField):
         grants = read_grants(super().clean(value).splitlines())
         check_grants(grants)
         return grants
+
+
+class QuotasField(forms.CharField):
+    """One quota on each line; what is left out has its default."""
+
+    widget = forms.Textarea(attrs={"rows": 3})
+
+    def __init__(self, **kwargs: Any) -> None:
+        names = ", ".join(QUOTA_NAMES)
+        about = f"One per line, such as {quotas.EXAMPLE}; 0 means no limit. They are {names}; if left out: the default."
+        super().__init__(required=False, help_text=about, **kwargs)
+
+    def clean(self, value: Any) -> dict[str, int]:
+        return quotas.read_quotas(_lines(super().clean(value)))
+
+
+class AddressesField(forms.CharField):
+    """One network on each line."""
+
+    widget = forms.Textarea(attrs={"rows": 2})
+
+    def __init__(self, **kwargs: Any) -> None:
+        about = f"Where the key is good: one network per line, such as {address_ranges.EXAMPLE}; if empty: everywhere."
+        super().__init__(required=False, help_text=about, **kwargs)
+
+    def clean(self, value: Any) -> list[str]:
+        return address_ranges.read_ranges(_lines(super().clean(value)))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 class MomentField(forms.CharField):
@@ -54,6 +87,8 @@ class KeyCreationForm(forms.Form):
     persistent = forms.BooleanField(required=False, help_text="A new client is kept for ever.")
     grants = GrantsField()
     expires_at = MomentField(label="Expires", empty="never")
+    quotas = QuotasField()
+    addresses = AddressesField()
 
 
 class KeyRotationForm(forms.Form):
@@ -64,6 +99,8 @@ class KeyRotationForm(forms.Form):
 class KeyChangeForm(forms.ModelForm):
     grants = GrantsField()
     expires_at = MomentField(label="Expires", empty="never")
+    quotas = QuotasField()
+    addresses = AddressesField()
 
     class Meta:
         model = Key
@@ -72,3 +109,5 @@ class KeyChangeForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["grants"] = "\n".join(written_grants(grants_of(self.instance)))
+        self.initial["quotas"] = "\n".join(quotas.written_quotas(self.instance.quotas))
+        self.initial["addresses"] = "\n".join(self.instance.addresses)

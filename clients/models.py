@@ -15,6 +15,17 @@ class Client(models.Model):
     )
     defined_at = models.DateTimeField(db_default=Now(), editable=False)
     last_seen_at = models.DateTimeField(db_default=Now(), editable=False)
+    owner = models.ForeignKey(
+        "self",
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="registered",
+        editable=False,
+        help_text="The client whose key registered this name first; empty: a connection without a key.",
+    )
+    bound = models.BooleanField(
+        db_default=False, editable=False, help_text="Whether anybody has registered it, so that `owner` holds."
+    )
 
     class Meta:
         constraints = [
@@ -35,6 +46,14 @@ class Key(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    quotas = models.JSONField(
+        db_default=Value({}, models.JSONField()), help_text="By name: where the key differs from the defaults."
+    )
+    addresses = ArrayField(
+        models.TextField(),
+        db_default=Value([], ArrayField(models.TextField())),
+        help_text="Networks from which the key is good; none: everywhere.",
+    )
 
     def __str__(self) -> str:
         return f"{self.client}: {self.prefix}…"
@@ -86,6 +105,11 @@ class Node(models.Model):
     free_places = models.JSONField(
         db_default=Value({}, models.JSONField()),
         help_text="By queue number: messages that those sessions could still be given.",
+    )
+    alarms = ArrayField(
+        models.TextField(),
+        db_default=Value([], ArrayField(models.TextField())),
+        help_text="What it is short of, so that it refuses posts: memory, disk.",
     )
 
     def __str__(self) -> str:

@@ -5,9 +5,17 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from clients.models import Permission
+from clients.quotas import UNLIMITED, Quotas
+from queues.definitions import NOBODY, SERVICE_PREFIX, Definer
 
 OPERATORS_ONLY = frozenset({Permission.ADMIN.value})
 EVERYTHING_A_CLIENT_DOES = frozenset(Permission.values) - OPERATORS_ONLY
+# The queue of a service is no way around the grants on the service: to post there is to ask, to read is to serve.
+NEEDED_ON_SERVICES = {
+    Permission.POST.value: Permission.REQUEST.value,
+    Permission.FETCH.value: Permission.SERVE.value,
+    Permission.CREATE.value: Permission.SERVE.value,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +26,16 @@ class Principal:
     client_name: str | None = None
     key_id: int | None = None
     grants: tuple[tuple[str, frozenset[str]], ...] = field(default=(("*", EVERYTHING_A_CLIENT_DOES),))
+    quotas: Quotas = UNLIMITED
+    addresses: tuple[str, ...] = ()  # from which its key is good
+
+    @property
+    def definer(self) -> Definer:
+        """On whose account it defines queues."""
+        return Definer(self.client_id, self.quotas.queues) if self.client_id is not None else NOBODY
 
     def may(self, permission: str, queue_name: str) -> bool:
+        """Whether it may do this with a queue; for `serve` and `request`: with a service."""
         return _granted(self.grants, permission, queue_name)
 
     @property
@@ -29,8 +45,10 @@ class Principal:
 
 
 @lru_cache(maxsize=4096)
-def _granted(grants: tuple[tuple[str, frozenset[str]], ...], permission: str, queue_name: str) -> bool:
-    return any(permission in permissions and _matches(pattern, queue_name) for pattern, permissions in grants)
+def _granted(grants: tuple[tuple[str, frozenset[str]], ...], permission: str, name: str) -> bool:
+    if name.startswith(SERVICE_PREFIX) and permission in NEEDED_ON_SERVICES:
+        permission, name = NEEDED_ON_SERVICES[permission], name.removeprefix(SERVICE_PREFIX)
+    return any(permission in permissions and _matches(pattern, name) for pattern, permissions in grants)
 
 
 def _matches(pattern: str, name: str) -> bool:

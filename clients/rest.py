@@ -12,7 +12,7 @@ from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from clients.auth import SCHEME, anonymous_principal, key_digest, principal_from_rows, shown_key
+from clients.auth import SCHEME, anonymous_principal, good_from, key_digest, principal_from_rows, shown_key
 from clients.principal import OPERATOR, Principal
 from clients.statements import statement
 
@@ -29,7 +29,8 @@ class KeyAuthentication(BaseAuthentication):
             return None
         with connection.cursor() as cursor:
             cursor.execute(statement("find_key"), {"digest": key_digest(key)})
-            principal = principal_from_rows(cursor.fetchall())
+            found = principal_from_rows(cursor.fetchall())
+        principal = good_from(request.META.get("REMOTE_ADDR", ""), found)
         if principal is None:
             raise AuthenticationFailed("This key is not valid.")
         return AnonymousUser(), principal

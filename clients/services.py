@@ -1,6 +1,7 @@
 """Changes of clients and keys. A ValidationError says in one sentence what cannot be done, and why."""
 
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,9 +11,11 @@ from django.db.models import F
 from django.db.models.functions import Least, Now
 from django.utils import timezone
 
+from clients.address_ranges import read_ranges
 from clients.auth import key_digest
 from clients.grants import Grants, check_grants, in_usual_order
 from clients.models import Client, Grant, Key, Session
+from clients.quotas import check_quotas
 from clients.selectors import grants_of, key_state, live_session_of
 from queues.definitions import NAME_RULE, is_name
 
@@ -20,6 +23,7 @@ KEY_MARK = "wk_"  # lets people, and scanners for leaked secrets, recognise a ke
 KEY_BYTES = 32  # of randomness
 PREFIX_LENGTH = 12  # characters of a key that are kept in clear
 NO_GRACE = timedelta(0)
+NOTHING: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +57,18 @@ def client_delete(*, client: Client) -> None:
 
 
 def key_create(
-    *, client_name: str, persistent: bool = False, grants: Grants, expires_at: datetime | None = None
+    *,
+    client_name: str,
+    persistent: bool = False,
+    grants: Grants,
+    expires_at: datetime | None = None,
+    quotas: Mapping[str, int] = NOTHING,
+    addresses: Sequence[str] = (),
 ) -> NewKey:
     """A new key for a client, which is made if there is none. A key without grants only says who connects."""
     with transaction.atomic():
-        return _issue(client_define(name=client_name, persistent=persistent), grants, expires_at)
+        client = client_define(name=client_name, persistent=persistent)
+        return _issue(client, grants, expires_at, quotas, addresses)
 
 
 def key_rotate(*, key: Key, grace: timedelta = NO_GRACE, expires_at: datetime | None = None) -> NewKey:
@@ -66,7 +77,7 @@ def key_rotate(*, key: Key, grace: timedelta = NO_GRACE, expires_at: datetime | 
         old = _locked(key)
         if (state := key_state(old)) != "valid":
             raise ValidationError(f"The key {old.prefix} cannot be rotated, because it is {state}. Create a new one.")
-        new = _issue(old.client, grants_of(old), expires_at or old.expires_at)
+        new = _issue(old.client, grants_of(old), expires_at or old.expires_at, old.quotas, old.addresses)
         if grace > NO_GRACE:
             Key.objects.filter(pk=old.pk).update(expires_at=Least(F("expires_at"), Now() + grace))
         else:
@@ -96,12 +107,40 @@ def key_set_grants(*, key: Key, grants: Grants) -> None:
         _write_grants(key, grants)
 
 
-def _issue(client: Client, grants: Grants, expires_at: datetime | None) -> NewKey:
+def key_set_quotas(*, key: Key, quotas: Mapping[str, int]) -> None:
+    """These values, and the defaults for the rest, also for connections that are there already."""
+    check_quotas(quotas)
+    with transaction.atomic():
+        _check_is_not_revoked(_locked(key))
+        Key.objects.filter(pk=key.pk).update(quotas=dict(quotas))
+
+
+def key_set_addresses(*, key: Key, addresses: Sequence[str]) -> None:
+    """The key is good from these networks only, or from everywhere; connections from elsewhere are closed."""
+    ranges = read_ranges(addresses)
+    with transaction.atomic():
+        _check_is_not_revoked(_locked(key))
+        Key.objects.filter(pk=key.pk).update(addresses=ranges)
+
+
+def _issue(
+    client: Client,
+    grants: Grants,
+    expires_at: datetime | None,
+    quotas: Mapping[str, int],
+    addresses: Sequence[str],
+) -> NewKey:
     check_grants(grants)
+    check_quotas(quotas)
     _check_is_to_come(expires_at)
     secret = KEY_MARK + secrets.token_urlsafe(KEY_BYTES)
     key = Key.objects.create(
-        client=client, prefix=secret[:PREFIX_LENGTH], digest=key_digest(secret), expires_at=expires_at
+        client=client,
+        prefix=secret[:PREFIX_LENGTH],
+        digest=key_digest(secret),
+        expires_at=expires_at,
+        quotas=dict(quotas),
+        addresses=read_ranges(addresses),
     )
     _write_grants(key, grants)
     return NewKey(key, secret)

@@ -8,16 +8,19 @@ from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from delivery.operating.audit import audit, staff
+from queues.admin_bases import FiltersOnly
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
+admin.site.unregister(TOTPDevice)  # its page shows secrets, and would let staff make a second factor for others
 
 
-class AuditedAdmin(ModelAdmin):
+class AuditedAdmin(FiltersOnly, ModelAdmin):
     """Django changes these rows by itself. What it logs, in the same transaction, goes into the audit as well."""
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:

@@ -20,5 +20,13 @@ def message_stylesheet(request: HttpRequest) -> str:
     return static("console/messages.css")
 
 
+def local_times_script(request: HttpRequest) -> str:
+    return static("console/local_times.js")
+
+
 def choices_script(request: HttpRequest) -> str:
     return static("console/choices.js")
+
+
+def favicon(request: HttpRequest) -> str:
+    return static("console/favicon.svg")

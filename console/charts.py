@@ -125,6 +125,8 @@ def _drawn(line: Series, top: float) -> str:
     path = _path(line.values, top)
     if not path:
         return ""
+    if len(line.values) == 1:  # a point has no length: it is drawn as a level across the chart
+        path += f"H{WIDTH:.0f}"
     return f'<path class="series tone-{line.tone}" d="{path}"/>'
 
 

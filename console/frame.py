@@ -62,8 +62,9 @@ def demand(request: HttpRequest, may: May) -> None:
 
 def page(request: HttpRequest, template: str, *, title: str, part: Part | None = None, **context: Any) -> HttpResponse:
     """A screen, with navigation and everything around it. All of the page can use the values of its live part."""
-    read = part.read(request.GET, **request.resolver_match.kwargs) if part and request.resolver_match else {}
-    around = {"title": title, "part": part, "may": permissions_of(request.user)}
+    may = permissions_of(request.user)
+    read = part.values(request.GET, request.resolver_match.kwargs, may) if part and request.resolver_match else {}
+    around = {"title": title, "part": part, "may": may}
     everything = {**admin.site.each_context(request), **around, **read, **context}
     request.current_app = admin.site.name
     return TemplateResponse(request, template, everything)

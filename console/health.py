@@ -65,12 +65,14 @@ def light_of(
     duties: Sequence[DutyRun],
     snapshots: Sequence[Snapshot],
     dead_in_the_last_hour: int,
+    late: Sequence[tuple[str, float]] = (),
 ) -> Light:
     now = timezone.now()
     reasons = [
         *_of_nodes(nodes, now),
         *_of_reaper(duties, now),
         *_of_queues(queues),
+        *_of_schedules(late),
         *_of_dead_letters(dead_in_the_last_hour),
         *_of_snapshots(snapshots),
     ]
@@ -89,6 +91,11 @@ def _of_nodes(nodes: Iterable[Node], now: datetime) -> Iterator[Reason]:
         yield Reason(Level.BAD, "No node is alive: no client can connect.", link)
     elif silent:
         yield Reason(Level.WARN, f"Silent without having left: {', '.join(silent)}.", link)
+    short = [
+        f"{node.name} of {' and '.join(node.alarms)}" for node in nodes if node.alarms and not is_silent(node, now)
+    ]
+    if short:
+        yield Reason(Level.BAD, f"Short, and refusing posts: {', '.join(short)}.", link)
     draining = [node.name for node in nodes if node.draining and not is_silent(node, now)]
     if draining:
         yield Reason(Level.WARN, f"Draining, and about to stop: {', '.join(draining)}.", link)
@@ -125,6 +132,16 @@ def _of_queues(queues: Sequence[QueueFigures]) -> Iterator[Reason]:
     most = settings.WILLOW.max_queue_count
     if len(queues) >= most * FULL_SHARE:
         yield Reason(Level.WARN, f"There are {len(queues):,} queues, and at most {most:,} may be.", link)
+
+
+def _of_schedules(late: Sequence[tuple[str, float]]) -> Iterator[Reason]:
+    """By name, with how many seconds each is behind."""
+    if late:
+        worst = max(seconds for _, seconds in late)
+        named = ", ".join(name for name, _ in late[:MOST_NAMED])
+        more = f" and {len(late) - MOST_NAMED:,} more" if len(late) > MOST_NAMED else ""
+        sentence = f"Schedules are up to {duration(worst)} late: {named}{more}."
+        yield Reason(Level.BAD, sentence, reverse("console:schedules"))
 
 
 def _of_dead_letters(dead: int) -> Iterator[Reason]:

@@ -53,6 +53,7 @@ class MessageSearchForm(forms.Form):
     index = number_field("Index")
     older = OptionalSpanField(label="Older than")
     younger = OptionalSpanField(label="Younger than")
+    header = forms.CharField(label="Has a header named", required=False, max_length=128)
     text = forms.CharField(label="Text in the body", required=False, max_length=200, strip=False)
     sort = forms.ChoiceField(required=False, choices=[("", "from the front"), ("last", "from the back")], label="Order")
 
@@ -80,4 +81,5 @@ class MessageSearchForm(forms.Form):
             posted_before=now - given["older"] if given["older"] else None,
             posted_after=now - given["younger"] if given["younger"] else None,
             text=given["text"] or None,
+            header=given["header"] or None,
         )

@@ -2,12 +2,27 @@
 
 from django.urls import path
 
-from console.screens import clients, dead_letters, keys, message, message_actions, messages, redrives, sessions, tags
+from console.screens import (
+    clients,
+    dead_letters,
+    keys,
+    message,
+    message_actions,
+    messages,
+    redrives,
+    sessions,
+    tags,
+    work,
+    writing,
+)
 
 urlpatterns = [
     path("messages/", messages.messages, name="messages"),
+    path("messages/new/", writing.message_new, name="message_new"),
+    path("work/", work.work, name="work"),
     path("messages/act/", message_actions.messages_act, name="messages_act"),
     path("messages/<int:queue_id>/<int:index>/", message.message, name="message"),
+    path("messages/<int:queue_id>/<int:index>/edit/", writing.message_edit, name="message_edit"),
     path("dead-letters/", dead_letters.dead_letters, name="dead_letters"),
     path("dead-letters/list/", dead_letters.dead_letter_list, name="dead_letter_list"),
     path("dead-letters/purge/", dead_letters.dead_letters_drop, name="dead_letters_drop"),

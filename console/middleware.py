@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
-from django.db import Error, InterfaceError, OperationalError
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import DataError, Error, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from psycopg import errors
 
@@ -41,6 +41,9 @@ class ConsolePages:
         if isinstance(exception, PermissionDenied):
             why = str(exception) or "Your account does not have the permission that this page needs."
             return problem_page(request, Problem(403, "Not allowed", why))
+        if isinstance(exception, SuspiciousOperation | DataError):
+            why = "This page does not know what its address asks for."
+            return problem_page(request, Problem(400, "Bad request", why))
         if isinstance(exception, OperationalError | InterfaceError):
             return problem_page(request, _of_storage(exception))
         if settings.DEBUG:

@@ -16,5 +16,6 @@ class ConsolePermission(models.Model):
             ("purge_queues", "Can purge queues"),
             ("change_messages", "Can retry, drop and move messages and change their priority"),
             ("redrive_dead_letters", "Can redrive and purge dead letters"),
+            ("grant_admin", "Can make and change keys with the grant `admin`"),
             ("disconnect_clients", "Can disconnect clients and fail their messages"),
         )

@@ -20,24 +20,32 @@ class Item:
 
 QUEUE_PAGES = ("console:queue", "console:queue_new", "console:queue_settings", "console:queue_purge",
                "console:queue_delete")  # fmt: skip
+SCHEDULE_PAGES = ("console:schedule", "console:schedule_new", "console:schedule_edit", "console:schedule_run",
+                  "console:schedule_switch", "console:schedule_delete")  # fmt: skip
+
+CONFIG_PAGES = ("console:service_config", "console:service_config_new")
+MESSAGE_PAGES = ("console:message", "console:message_new", "console:message_edit", "console:messages_act")
 
 ITEMS: dict[str, tuple[Item, ...]] = {
     "": (Item("Overview", "monitoring", "console:overview"),),
     "Messages": (
         Item("Queues", "stacks", "console:queues", QUEUE_PAGES),
-        Item("Messages", "mail", "console:messages", ("console:message", "console:messages_act")),
+        Item("Messages", "mail", "console:messages", MESSAGE_PAGES),
+        Item("Work in progress", "pending_actions", "console:work"),
         Item(
             "Dead letters",
             "skull",
             "console:dead_letters",
             ("console:dead_letter_list", "console:dead_letters_drop", "console:redrive_new", "console:redrive"),
         ),
+        Item("Schedules", "schedule", "console:schedules", SCHEDULE_PAGES),
         Item("Tag explainer", "sell", "console:tag_explainer"),
     ),
     "Programs": (
         Item("Clients", "devices", "console:clients", ("console:client", "console:client_new", "console:key_new")),
         Item("Sessions", "lan", "console:sessions"),
         Item("Services", "handshake", "console:services", ("console:service",)),
+        Item("Service configurations", "tune", "console:service_configs", CONFIG_PAGES),
     ),
     "Broker": (
         Item("Nodes", "hub", "console:nodes"),
@@ -50,7 +58,6 @@ ITEMS: dict[str, tuple[Item, ...]] = {
 
 RECORDS = (
     ("Keys", "key", "clients_key", "clients.view_key"),
-    ("Service configurations", "tune", "delivery_serviceconfig", "delivery.view_serviceconfig"),
     ("Tags", "label", "queues_tag", "queues.view_tag"),
     ("People", "person", "auth_user", "auth.view_user"),
     ("Groups", "group", "auth_group", "auth.view_group"),
@@ -68,12 +75,11 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _shown(item: Item, here: str, request: HttpRequest) -> dict[str, Any]:
-    at_index = here == "admin:index" and item.name == "console:overview"
     return {
         "title": item.title,
         "icon": item.icon,
         "link": reverse(item.name),
-        "active": here == item.name or here in item.inner or at_index,
+        "active": here == item.name or here in item.inner,
         "permission": lambda _: allowed(request.user, item.may),
     }
 

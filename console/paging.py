@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, QueryDict
+from django.http import QueryDict
 
 from delivery.storage.pages import Cursor, Page, keyset_page, list_name, read_cursor, write_cursor
 
@@ -25,14 +25,14 @@ class ListedPage(Generic[ModelRow]):
         self.next = page_address(given, of=of, after=page.next)
 
 
-def page_of(request: HttpRequest, rows: QuerySet[ModelRow], *, order: Sequence[str]) -> ListedPage[ModelRow]:
+def page_of(given: QueryDict, rows: QuerySet[ModelRow], *, order: Sequence[str]) -> ListedPage[ModelRow]:
     """In the order of unique columns, with a `-` for descending."""
     of = list_name(rows, order)
     try:
-        cursors = read_cursors(request.GET, of=of)
+        cursors = read_cursors(given, of=of)
     except ValidationError:
         cursors = {}  # an address that somebody typed: the list from its beginning
-    return ListedPage(keyset_page(rows, order, limit=PAGE_ROWS, **cursors), request.GET, of)
+    return ListedPage(keyset_page(rows, order, limit=PAGE_ROWS, **cursors), given, of)
 
 
 def read_cursors(given: QueryDict, *, of: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from clients.models import Node
 from console.once_per_node import once_per_node
-from delivery.figures import analysts, reaper
+from delivery.figures import analysts, reaper, schedules
 from delivery.figures import database as db
 from delivery.figures.analysts import AnalystConnection, Freshness
 from delivery.figures.database import JournalDay, Server, Snapshot, Table, oldest_snapshots
@@ -84,6 +84,11 @@ def findings() -> list[HealthFinding]:
 @once_per_node(FRESH_SECONDS)
 def services() -> list[ServiceReport]:
     return service_reports(Service.objects.order_by("name"))
+
+
+@once_per_node(FRESH_SECONDS)
+def late_schedules() -> list[tuple[str, float]]:
+    return schedules.late_schedules()
 
 
 @once_per_node(SLOW_SECONDS)

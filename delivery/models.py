@@ -1,6 +1,14 @@
 """Where Django looks for the models of this app. Each is defined in the room that it belongs to."""
 
-from delivery.facts.archive_models import ArchiveDay, ArchivePart, PendingDay, PipelineOffset
+from delivery.facts.archive_models import (
+    ArchiveDay,
+    ArchiveLeftover,
+    Erasure,
+    IcebergNamespaceProperty,
+    IcebergTable,
+    PendingDay,
+    PipelineOffset,
+)
 from delivery.facts.models import (
     ClientFact,
     DeadLetterCluster,
@@ -13,18 +21,22 @@ from delivery.facts.models import (
 from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice, RoleGrant, TransactionalPost
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.reaper.models import DutyRun
+from delivery.schedules.models import Schedule, ScheduleRun, ScheduleWatch
 from delivery.serving.models import Service, ServiceConfig, ServiceConfigVersion, Worker
 
 __all__ = [
     "ArchiveDay",
-    "ArchivePart",
+    "ArchiveLeftover",
     "AuditEntry",
     "ClientFact",
     "DeadLetterCluster",
     "DedupeValue",
     "DutyRun",
     "EndedCount",
+    "Erasure",
     "HealthFinding",
+    "IcebergNamespaceProperty",
+    "IcebergTable",
     "Journal",
     "Message",
     "NodeFact",
@@ -36,6 +48,9 @@ __all__ = [
     "RedriveJob",
     "RedrivenMessage",
     "RoleGrant",
+    "Schedule",
+    "ScheduleRun",
+    "ScheduleWatch",
     "Service",
     "ServiceConfig",
     "ServiceConfigVersion",

@@ -7,14 +7,21 @@ import sys
 
 import psycopg
 
-from pipeline.errors import AlreadyRunningError, PipelineError
+from pipeline.errors import AlreadyRunningError
+from pipeline.failures import explained, keep_trace
 
 # Name, what it does, and the module that has `add_arguments(parser)` and `main(arguments) -> exit code`.
 COMMANDS = (
     ("run", "archives what is new in the journal and computes the facts that it changes", "pipeline.commands.run"),
+    (
+        "follow",
+        "archives what is new every few seconds, with the facts of the newest minutes",
+        "pipeline.commands.follow",
+    ),
     ("backfill", "archives again the days that are still in the journal", "pipeline.commands.backfill"),
     ("status", "shows the progress of the archive, and how the last runs ended", "pipeline.commands.status"),
     ("report", "writes a page with charts about queues, dead letters and health", "pipeline.report.command"),
+    ("erase", "removes bodies, error texts and names of clients from everywhere", "pipeline.commands.erase"),
     ("replay", "posts archived messages again", "pipeline.replay"),
 )
 FAILED, MISUSED, ALREADY_RUNNING, INTERRUPTED = 1, 2, 3, 130  # exit codes
@@ -34,9 +41,6 @@ def main(arguments: list[str]) -> int:
     except AlreadyRunningError as error:
         print(error, file=sys.stderr)
         return ALREADY_RUNNING
-    except PipelineError as error:
-        print(error, file=sys.stderr)
-        return FAILED
     except psycopg.errors.UndefinedTable:
         print("The database has no tables for the pipeline. Run `./willow manage migrate`.", file=sys.stderr)
         return FAILED
@@ -48,6 +52,17 @@ def main(arguments: list[str]) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception as error:
+        _tell(error)
+        return FAILED
+
+
+def _tell(error: Exception) -> None:
+    """One sentence here, everything else in a file."""
+    print(explained(error), file=sys.stderr)
+    trace = keep_trace(error, os.environ)
+    if trace:
+        print(f"Everything that is known about it is in {trace}.", file=sys.stderr)
 
 
 def _explain(arguments: list[str]) -> int:

@@ -1,42 +1,48 @@
-"""Facts of days whose rows changed: from the archive, through the transforms, into Parquet and PostgreSQL.
+"""Facts of days whose rows changed: from the archive, through the transforms, into Iceberg tables and PostgreSQL.
 
-Days are computed again as a whole and replace what was there, so that it does not matter how often that is done, nor
-where it was interrupted: a day is pending until the transaction that merges its facts.
+Days are computed again and replace what was there, so that it does not matter how often that is done, nor where it was
+interrupted: a day is pending until the transaction that merges its facts. Days whose only news is that messages which
+were posted on them have ended since are not computed as a whole: only `posted` has changed.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.archive.files import Files
-from pipeline.archive.parts import paths_of_days, present
+from pipeline.archive.journal_table import files_about, open_journal, present
 from pipeline.archive.staging import read_archived
 from pipeline.database import Connection
 from pipeline.facts.catalogue import FACTS
+from pipeline.facts.queues import with_posted
 from pipeline.facts.sorting import bad_rows, good_rows
+from pipeline.lake.table import LakeTable, TableFile
 from pipeline.options import Options
 from pipeline.progress import Progress
-from pipeline.reading.journal import conformed
 from pipeline.runs import Run
 from pipeline.schemas import JOURNAL
-from pipeline.writing.merging import drop_staging, merge_days, stage_facts
-from pipeline.writing.tables import Table
+from pipeline.writing.days import open_lake, replace_days
+from pipeline.writing.tables import QUEUE_FACTS
 
 DAYS_AT_ONCE = 8
+LARGE_ROWS = 2_000_000  # from here on, days' durations are sorted range by range, in bounded memory
+
+PENDING = "SELECT day FROM willow_pending_days WHERE posted_only = %s ORDER BY 1"
 
 
 def compute_pending(
     spark: SparkSession, connection: Connection, options: Options, run: Run, progress: Progress
 ) -> None:
-    days = [day for (day,) in connection.execute("SELECT day FROM willow_pending_days ORDER BY 1").fetchall()]
-    done = 0
-    for some in _groups(days):
-        run.facts += compute_days(spark, connection, options, some, run.faults)
-        run.days.update(some)
-        done += len(some)
-        progress.step("Facts", done, len(days))
+    for days in _groups(_pending(connection, posted_only=True)):
+        run.facts += compute_posted(spark, connection, options, days)
+        run.days.update(days)
+    whole = _pending(connection, posted_only=False)
+    for number, days in enumerate(_groups(whole), start=1):
+        run.facts += compute_days(spark, connection, options, days, run.faults)
+        run.days.update(days)
+        progress.step("Facts", min(number * DAYS_AT_ONCE, len(whole)), len(whole))
 
 
 def compute_days(
@@ -44,50 +50,45 @@ def compute_days(
 ) -> int:
     """Compute all facts of the days, replace them everywhere, and return how many rows they are."""
     files = Files(spark, options.archive)
-    archived = rows_of_days(spark, connection, files, days)
+    listed = files_about(open_journal(connection, files.root), days)
+    large = sum(file.rows for file in listed) > LARGE_ROWS
+    archived = _rows_of_days(spark, files, listed, days)
     for fault in bad_rows(archived).collect():
         faults[fault["fault"]] = faults.get(fault["fault"], 0) + fault["count"]
     rows = good_rows(archived)
-    for table, transform in FACTS:
-        facts = _of_days(conformed(transform(rows), table.schema, f"The facts for {table.name}"), table, days).persist()
-        try:
-            _write_parquet(files, table, facts, days)
-            stage_facts(connection, options, table, facts)
-        finally:
-            facts.unpersist()
-    with connection.transaction():
-        written = sum(merge_days(connection, table, days) for table, _ in FACTS)
-        connection.execute("DELETE FROM willow_pending_days WHERE day = ANY (%s)", [list(days)])
-    for table, _ in FACTS:
-        drop_staging(connection, table)
-    return written
+    facts = ((table, transform(rows, large=large)) for table, transform in FACTS)
+    return replace_days(connection, options, files, days, facts)
 
 
-def rows_of_days(spark: SparkSession, connection: Connection, files: Files, days: Sequence[date]) -> DataFrame:
+def compute_posted(spark: SparkSession, connection: Connection, options: Options, days: Sequence[date]) -> int:
+    """Count again what was posted on the days; all their other facts stay as they are."""
+    files = Files(spark, options.archive)
+    listed = files_about(open_journal(connection, files.root), days)
+    rows = good_rows(_rows_of_days(spark, files, listed, days))
+    known = present(files, open_lake(connection, files.root, QUEUE_FACTS).files_of(days))
+    facts = spark.read.schema(QUEUE_FACTS.schema).parquet(*known) if known else _nothing(spark)
+    return replace_days(connection, options, files, days, [(QUEUE_FACTS, with_posted(facts, rows))])
+
+
+def open_facts(connection: Connection, archive: str) -> list[LakeTable]:
+    return [open_lake(connection, archive, table) for table, _ in FACTS]
+
+
+def _pending(connection: Connection, *, posted_only: bool) -> list[date]:
+    return [day for (day,) in connection.execute(PENDING, [posted_only]).fetchall()]
+
+
+def _rows_of_days(spark: SparkSession, files: Files, listed: Sequence[TableFile], days: Sequence[date]) -> DataFrame:
     """All archived rows that ended on one of the days, or were posted on one."""
-    urls = present(files, paths_of_days(connection, days))
+    urls = present(files, listed)
     if not urls:
         return spark.createDataFrame([], JOURNAL)
     ended, posted = F.to_date("ended_at"), F.to_date("posted_at")
     return read_archived(spark, urls).where(ended.isin(*days) | posted.isin(*days))
 
 
-def _of_days(facts: DataFrame, table: Table, days: Sequence[date]) -> DataFrame:
-    """Rows posted on these days may have ended on others, and the other way round: those days are not whole."""
-    return facts.where(_day_of(table).isin(*days))
-
-
-def _day_of(table: Table) -> Column:
-    return F.col("day") if "day" in table.columns else F.to_date("bucket")
-
-
-def _write_parquet(files: Files, table: Table, facts: DataFrame, days: Sequence[date]) -> None:
-    folder = f"facts/{table.name.removeprefix('willow_')}"
-    for day in days:
-        files.delete(f"{folder}/day={day}")
-    facts.withColumn("day", _day_of(table)).coalesce(1).write.mode("append").partitionBy("day").parquet(
-        files.url(folder)
-    )
+def _nothing(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([], QUEUE_FACTS.schema)
 
 
 def _groups(days: Sequence[date]) -> Iterator[Sequence[date]]:

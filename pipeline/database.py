@@ -1,6 +1,5 @@
 """PostgreSQL, reached twice: by psycopg for short statements of the run itself, and by JDBC for Spark."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, LiteralString
@@ -76,6 +75,11 @@ def horizon(connection: Connection) -> int:
     return int(value(connection, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"))
 
 
+def next_transaction(connection: Connection) -> int:
+    """No transaction of this server has this number yet, nor a higher one."""
+    return int(value(connection, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"))
+
+
 def fingerprint(connection: Connection) -> str:
     """Which database this is. Numbers of transactions mean nothing in another one, or after a recovery."""
     query = """
@@ -114,10 +118,3 @@ def jdbc_options(url: str) -> dict[str, str]:
             f"SET idle_in_transaction_session_timeout = '{STATEMENT_SECONDS}s'"
         ),
     }
-
-
-def spark_reason(error: Exception) -> str:
-    """The line of a Spark failure that a person can use."""
-    text = str(error)
-    found = re.search(r"(?:PSQLException|SQLException|FATAL|ERROR): ?([^\n]+)", text)
-    return found.group(0) if found else text.strip().splitlines()[0]

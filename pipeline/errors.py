@@ -2,12 +2,13 @@
 
 
 class PipelineError(Exception):
-    """What is wrong, and what to do about it."""
+    """What is wrong, and what to do about it. `details` is for the file that keeps what a sentence cannot say."""
 
-    def __init__(self, what: str, remedy: str = "") -> None:
+    def __init__(self, what: str, remedy: str = "", *, details: str = "") -> None:
         super().__init__(f"{what} {remedy}".strip())
         self.what = what
         self.remedy = remedy
+        self.details = details
 
 
 class AlreadyRunningError(PipelineError):

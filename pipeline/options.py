@@ -22,6 +22,7 @@ class Options:
     slice_rows: int = 1_000_000  # rows that become files in one commit
     partition_rows: int = 25_000  # rows that one JDBC statement reads: less than a second, and about 40 MB of memory
     partition_bytes: int = 32 * 1024 * 1024  # bytes of bodies that one JDBC statement reads
+    lineage: str | None = None  # where OpenLineage events go: the URL of a server, or a file
     spark: Mapping[str, str] = field(default_factory=dict)  # settings of Spark that are to be other than ours
 
     @property
@@ -38,6 +39,7 @@ def options_from(environ: Mapping[str, str], *, master: str | None = None) -> Op
         archive=_absolute(archive),
         master=_known(master or environ.get("WILLOW_PIPELINE_MASTER") or DEFAULT_MASTER),
         memory=environ.get("WILLOW_PIPELINE_MEMORY") or DEFAULT_MEMORY,
+        lineage=environ.get("WILLOW_PIPELINE_LINEAGE") or None,
     )
 
 

@@ -8,22 +8,34 @@ from pipeline.archive.appending import append_settled
 from pipeline.archive.backfilling import archive_days_again
 from pipeline.archive.compaction import compact_days
 from pipeline.archive.files import Files
-from pipeline.archive.losses import forget_losses, lost_before_placed, lost_in_place, refuse_losses
-from pipeline.archive.parts import Offset, begin_offset, mark_pending, read_offset, roll_forward
+from pipeline.archive.journal_table import DATABASE, NEXT_TX, open_journal
+from pipeline.archive.leftovers import sweep
+from pipeline.archive.losses import forget_losses, lost_files, refuse_losses
+from pipeline.archive.moving import find_metadata, take_over_moved
+from pipeline.archive.offset import Offset, begin_offset, mark_pending, read_offset
+from pipeline.archive.staging import Written
 from pipeline.archive.strays import set_strays_aside
 from pipeline.archive.verification import journal_days, verify_days
-from pipeline.computing import compute_pending
-from pipeline.database import Connection, bound_statements, connect, fingerprint, horizon, sole_run, value
+from pipeline.computing import compute_pending, open_facts
+from pipeline.database import (
+    Connection,
+    bound_statements,
+    connect,
+    fingerprint,
+    horizon,
+    next_transaction,
+    sole_run,
+    value,
+)
+from pipeline.erasing.erasing import after_archiving, before_archiving, prove
+from pipeline.erasing.record import under_way
 from pipeline.errors import PipelineError
 from pipeline.health import write_findings
+from pipeline.lake.history import forget_past
 from pipeline.options import Options
 from pipeline.progress import Progress
 from pipeline.runs import Run, recorded
-
-ARCHIVED_DAYS = """
-    SELECT DISTINCT day FROM willow_archive_parts
-    WHERE state <> 'retired' AND day >= coalesce(%s, day) AND day <= coalesce(%s, day)
-"""
+from pipeline.writing.merging import drop_leftovers
 
 
 def run(
@@ -36,15 +48,35 @@ def run(
 ) -> Run:
     """Archive and compute what is new. With `since` or `until`, compute the facts of those days again as well."""
     progress = progress or Progress()
-    with connect(options.database_url) as connection, sole_run(connection), recorded(connection, "run") as record:
-        offset = _known_offset(connection, options)
-        roll_forward(connection, Files(spark, options.archive))
-        _append(spark, connection, options, offset, record, progress)
+    with (
+        connect(options.database_url) as connection,
+        sole_run(connection),
+        recorded(connection, "run", options) as record,
+    ):
+        _begin(spark, connection, options, record, progress)
         if since or until:
-            days = connection.execute(ARCHIVED_DAYS, [since, until]).fetchall()
-            mark_pending(connection, [day for (day,) in days])
+            archived = {file.day for file in open_journal(connection, options.archive).files()}
+            mark_pending(connection, [day for day in archived if (since or day) <= day <= (until or day)])
         _finish(spark, connection, options, record, progress)
         return record
+
+
+def everything(spark: SparkSession, connection: Connection, options: Options, record: Run, progress: Progress) -> None:
+    """What a run does, for whoever holds the lock and writes the record."""
+    _begin(spark, connection, options, record, progress)
+    _finish(spark, connection, options, record, progress)
+
+
+def _begin(spark: SparkSession, connection: Connection, options: Options, record: Run, progress: Progress) -> None:
+    """Clear away what a killed run left, and archive what is new."""
+    drop_leftovers(connection)
+    offset = _known_offset(connection, options)
+    sweep(connection, Files(spark, options.archive))
+    with record.step("erase"):
+        before_archiving(connection)
+    _append(spark, connection, options, offset, record, progress)
+    with record.step("erase"):
+        after_archiving(spark, connection, options)
 
 
 def backfill(
@@ -62,52 +94,55 @@ def backfill(
     that are gone and whose days the journal no longer has count no more.
     """
     progress = progress or Progress()
-    with connect(options.database_url) as connection, sole_run(connection), recorded(connection, "backfill") as record:
+    with (
+        connect(options.database_url) as connection,
+        sole_run(connection),
+        recorded(connection, "backfill", options) as record,
+    ):
+        drop_leftovers(connection)
         offset = read_offset(connection) or begin_offset(connection, fingerprint(connection), options.archive)
+        files = Files(spark, options.archive)
+        if offset.archive != options.archive:
+            take_over_moved(connection, files, options, offset.archive)
         days = journal_days(connection)
         restored = offset.database != fingerprint(connection)
         if restored:
+            find_metadata(connection, files)
+        anew = restored or _is_wrong(connection, options, offset)
+        if anew:
             since = until = None
             _settle(connection, days, progress)
-        past = horizon(connection) if restored else offset.next_tx
-        mended = _mend(spark, connection, options, record, past, forget_lost=forget_lost)
-        _set_strays_aside(connection, Files(spark, options.archive), progress)
-        chosen = [day for day in days if (since or day) <= day <= (until or day) and day not in mended]
+        past = horizon(connection) if anew else offset.next_tx
+        sweep(connection, files)
+        _give_up_losses(connection, files, options, set(days), forget_lost=forget_lost)
+        _set_strays_aside(connection, files, options, progress)
+        chosen = [day for day in days if (since or day) <= day <= (until or day)]
         for number, day in enumerate(chosen, start=1):
             record.rows += archive_days_again(spark, connection, options, [day], past)
             progress.step("Archiving days again", number, len(chosen))
-        if restored or offset.archive != options.archive:
+        if anew:
             _restart_offset(connection, options, past)
         _append(spark, connection, options, _known_offset(connection, options), record, progress)
         _finish(spark, connection, options, record, progress)
         return record
 
 
-def _mend(
-    spark: SparkSession, connection: Connection, options: Options, record: Run, past: int, *, forget_lost: bool
-) -> list[date]:
-    """Roll forward, though files are gone: archive their days again, all in one commit; return these days."""
-    files = Files(spark, options.archive)
-    days = set(journal_days(connection))
-    losses = lost_before_placed(connection, files)
-    mended = sorted({loss.day for loss in losses} & days)
-    for_good = [loss for loss in losses if loss.day not in days]
+def _give_up_losses(
+    connection: Connection, files: Files, options: Options, kept: set[date], *, forget_lost: bool
+) -> None:
+    """Files that are gone, of days that the journal no longer has. All others are about to be made again."""
+    journal = open_journal(connection, options.archive)
+    for_good = [loss for loss in lost_files(journal, files) if loss.day not in kept]
     if forget_lost:
-        for_good += [loss for loss in lost_in_place(connection, files) if loss.day not in days]
-        forget_losses(connection, for_good)
+        forget_losses(connection, journal, for_good)
     else:
         refuse_losses(for_good)
-    if mended:
-        record.rows += archive_days_again(spark, connection, options, mended, past)
-    else:
-        roll_forward(connection, files)
-    return mended
 
 
-def _set_strays_aside(connection: Connection, files: Files, progress: Progress) -> None:
-    strays, folder = set_strays_aside(connection, files)
+def _set_strays_aside(connection: Connection, files: Files, options: Options, progress: Progress) -> None:
+    strays, folder = set_strays_aside(connection, open_journal(connection, options.archive), files)
     if strays:
-        progress.say(f"Files that this database does not list ({strays}) are now in {folder}.")
+        progress.say(f"Files that this database does not know ({strays}) are now in {folder}.")
 
 
 def _known_offset(connection: Connection, options: Options) -> Offset:
@@ -120,12 +155,35 @@ def _known_offset(connection: Connection, options: Options) -> Offset:
             "restored, or recovered to an earlier time.",
             "`./willow pipeline backfill` archives the days of this database again, and keeps all older days.",
         )
+    if offset.next_tx > next_transaction(connection):
+        raise PipelineError(
+            f"The offset is transaction {offset.next_tx}, but this server has come no further than "
+            f"{next_transaction(connection)}: nothing new would ever be read.",
+            "`./willow pipeline backfill` archives the days of this database again, and sets the offset right.",
+        )
     if offset.archive != options.archive:
         raise PipelineError(
             f"The archive is at {offset.archive}, but WILLOW_PIPELINE_ARCHIVE says {options.archive}.",
             "Set it back; or move the files there, and then run `./willow pipeline backfill`.",
         )
+    archived = _archived_to(connection, options)
+    if offset.next_tx < archived:
+        raise PipelineError(
+            f"The offset is transaction {offset.next_tx}, but the archive has all rows before transaction {archived}: "
+            "some would be archived twice.",
+            "`./willow pipeline backfill` archives the days of this database again, and sets the offset right.",
+        )
     return offset
+
+
+def _is_wrong(connection: Connection, options: Options, offset: Offset) -> bool:
+    return not _archived_to(connection, options) <= offset.next_tx <= next_transaction(connection)
+
+
+def _archived_to(connection: Connection, options: Options) -> int:
+    """How far the archive itself says that it is, if it was this database that wrote it."""
+    journal = open_journal(connection, options.archive)
+    return int(journal.note(NEXT_TX) or 0) if journal.note(DATABASE) == fingerprint(connection) else 0
 
 
 def _restart_offset(connection: Connection, options: Options, past: int) -> None:
@@ -150,19 +208,36 @@ def _append(
     first, past = offset.next_tx, horizon(connection)
     record.tx_from = first
 
-    def archived(rows: int, next_tx: int) -> None:
-        record.rows += rows
+    def archived(written: Written, next_tx: int) -> None:
+        record.rows += written.rows
+        record.bytes += written.bytes
         progress.step(f"Archiving ({record.rows:,} rows)", next_tx - first, past - first)
 
-    record.tx_to = append_settled(spark, connection, options, first=first, archived=archived)
+    with record.step("archive"):
+        record.tx_to = append_settled(spark, connection, options, first=first, archived=archived)
 
 
 def _finish(spark: SparkSession, connection: Connection, options: Options, record: Run, progress: Progress) -> None:
-    compute_pending(spark, connection, options, record, progress)
+    with record.step("facts"):
+        compute_pending(spark, connection, options, record, progress)
     today = value(connection, "SELECT (now() AT TIME ZONE 'UTC')::date")
     assert record.tx_to is not None
-    record.verified, wrong = verify_days(spark, connection, options, offset=record.tx_to, today=today)
-    record.compacted = compact_days(spark, connection, options)
-    record.findings = write_findings(spark, connection, options)
+    with record.step("compare"):
+        record.verified, wrong = verify_days(spark, connection, options, offset=record.tx_to, today=today)
+    with record.step("compact"):
+        record.compacted = compact_days(spark, connection, options)
+        _forget_past(spark, connection, options)
+    with record.step("judge"):
+        record.findings = write_findings(spark, connection, options)
     if wrong:
         raise PipelineError(" ".join(wrong))
+
+
+def _forget_past(spark: SparkSession, connection: Connection, options: Options) -> None:
+    files = Files(spark, options.archive)
+    erasing = bool(under_way(connection))
+    for table in (open_journal(connection, options.archive), *open_facts(connection, options.archive)):
+        forget_past(connection, table, files, everything=erasing)
+    sweep(connection, files)
+    if erasing:
+        prove(spark, connection, options)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -21,6 +21,7 @@ from pipeline.driver import Driver, find_driver
 from pipeline.errors import PipelineError
 from pipeline.java import find_java
 from pipeline.options import Options
+from pipeline.starting import not_started, output_of_java
 
 PACKAGE = Path(__file__).resolve().parent
 # Spark takes a configuration without an appender for none, and loads its own. If the gateway's level is not that of the
@@ -65,13 +66,12 @@ def start_session(options: Options, scratch: Path) -> SparkSession:
         builder = builder.config(name, value)
     for name in PYTHON_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    said = scratch / "java.log"
     try:
-        session = builder.getOrCreate()
-    except (PySparkException, Py4JJavaError) as error:
-        raise PipelineError(
-            f"Spark could not be started on {options.master}: {_why_not_started(error)}",
-            "Check --master, WILLOW_PIPELINE_MASTER, WILLOW_PIPELINE_MEMORY and WILLOW_PIPELINE_DRIVER.",
-        ) from None
+        with output_of_java(said):
+            session = builder.getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        raise not_started(error, said.read_text(errors="replace") if said.exists() else "", options.master) from None
     if is_submitted():
         _check_submitted_driver(session)
     elif not options.is_local:
@@ -90,6 +90,15 @@ def submitted_settings() -> dict[str, str]:
     return dict(SparkConf().getAll())
 
 
+def chosen_master(argument: str | None) -> str | None:
+    """What --master says, unless spark-submit has chosen already."""
+    if not is_submitted():
+        return argument
+    if argument:
+        raise PipelineError("spark-submit chooses the Spark to run on.", "Give --master to it, before the file.")
+    return submitted_settings()["spark.master"]
+
+
 def _check_submitted_driver(session: SparkSession) -> None:
     """Java runs already, so a driver can no more be added: spark-submit must have brought it."""
     jvm: Any = session.sparkContext._jvm
@@ -101,12 +110,6 @@ def _check_submitted_driver(session: SparkSession) -> None:
             "Spark has no JDBC driver for PostgreSQL.",
             "Give spark-submit one: `--jars postgresql-42.7.4.jar` or `--packages org.postgresql:postgresql:42.7.4`.",
         ) from None
-
-
-def _why_not_started(error: Exception) -> str:
-    """In Java's own words, if Java came so far."""
-    said = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
-    return str(said or error).strip().splitlines()[0]
 
 
 def _prepare_environment(scratch: Path) -> None:

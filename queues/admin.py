@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
-from queues.admin_bases import ServiceAdmin
+from queues.admin_bases import FiltersOnly, ServiceAdmin
 from queues.definitions import CHANGEABLE_SETTINGS, default_settings
 from queues.forms import QueueCreationForm, QueueSettingsForm
 from queues.models import Queue, Tag
@@ -46,7 +46,7 @@ class QueueAdmin(ServiceAdmin):
         return asdict(default_settings(name=""))
 
 
-class TagAdmin(ModelAdmin):
+class TagAdmin(FiltersOnly, ModelAdmin):
     """Tags come and stay with the queues that have them; what they mean is for people to say."""
 
     list_display = ["name", "description", "first_used_at"]

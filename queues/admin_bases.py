@@ -8,8 +8,24 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from unfold.admin import ModelAdmin, TabularInline
 
+# What Django's list filters append to the name of their field.
+FILTER_SUFFIXES = ("", "__exact", "__id__exact", "__isnull", "__isempty")
 
-class ReadOnlyAdmin(ModelAdmin):
+
+class FiltersOnly:
+    """A list can be asked for what its filters offer, and for nothing else.
+
+    Django lets the address of a list compare any field of its rows with any text, secret ones too, so that they could
+    be guessed piece by piece.
+    """
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        filters = self.get_list_filter(request)  # type: ignore[attr-defined]
+        names = [entry if isinstance(entry, str) else entry[0] for entry in filters]
+        return any(lookup == name + suffix for name in names for suffix in FILTER_SUFFIXES)
+
+
+class ReadOnlyAdmin(FiltersOnly, ModelAdmin):
     """Pages to look at: these rows are the broker's own."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -38,7 +54,7 @@ class ReadOnlyInline(TabularInline):
         return False
 
 
-class ServiceAdmin(ModelAdmin):
+class ServiceAdmin(FiltersOnly, ModelAdmin):
     """Pages whose changes go through services. What a service refuses is told, and the page comes again."""
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

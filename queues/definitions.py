@@ -16,6 +16,7 @@ statement = Statements(Path(__file__).parent / "sql")
 NAME_LENGTH = 200  # characters at most
 NAME_RULE = f"1 to {NAME_LENGTH} printable ASCII characters"
 DEAD_SUFFIX = ".dead"
+SERVICE_PREFIX = "service:"  # of the queues that hold requests to services
 MOST_TAGS = 64
 TAG_LENGTH = 200  # characters at most
 
@@ -103,12 +104,27 @@ def settings_with(name: str, chosen: Mapping[str, Any]) -> QueueSettings:
     return replace(default_settings(name), **given)
 
 
-def definition_parameters(name: str, tags: Iterable[str], chosen: QueueSettings) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Definer:
+    """On whose account a queue is defined: the owner of a key, who may define so many (0: any number)."""
+
+    client_id: int | None = None
+    most: int = 0
+
+
+NOBODY = Definer()
+
+
+def definition_parameters(
+    name: str, tags: Iterable[str], chosen: QueueSettings, by: Definer = NOBODY
+) -> dict[str, Any]:
     values = {field: getattr(chosen, field) for field in SETTING_NAMES}
     return values | {
         "name": name,
         "tags": list(tag_set(tags)),
         "most_queues": settings.WILLOW.max_queue_count,
+        "definer": by.client_id,
+        "most_of_definer": by.most,
     }
 
 

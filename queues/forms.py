@@ -24,12 +24,14 @@ class QueueSettingsForm(forms.ModelForm):
 
 
 class QueueCreationForm(QueueSettingsForm):
-    tags = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), required=False, help_text="One per line.")
+    tags = forms.CharField(
+        widget=forms.TextInput(attrs={"placeholder": "eu, express"}), required=False, help_text="Separated by commas."
+    )
 
     class Meta:
         model = Queue
         fields = ("name", "tags", *SETTING_NAMES)
 
     def clean_tags(self) -> list[str]:
-        lines = self.cleaned_data["tags"].splitlines()
-        return list(tag_set(line.strip() for line in lines if line.strip()))
+        each = self.cleaned_data["tags"].split(",")
+        return list(tag_set(tag.strip() for tag in each if tag.strip()))

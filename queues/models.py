@@ -64,9 +64,19 @@ class Queue(models.Model):
         db_default=Now(), editable=False, help_text="When its settings last changed; nodes watch this."
     )
 
+    definer = models.BigIntegerField(
+        null=True, editable=False, help_text="The client whose key defined it; empty: somebody else."
+    )
+
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["name", "tags"], name="queue_name_and_tags"),
+            # By their digest: all the tags that a queue may have are larger than what an index holds.
+            models.UniqueConstraint(
+                "name",
+                models.Func("tags", function="willow_tags_digest"),
+                name="queue_name_and_tags_digest",
+                violation_error_message="A queue with this name and these tags already exists.",
+            ),
             models.CheckConstraint(condition=Q(name__regex=r"^[\x20-\x7e]{1,200}$"), name="queue_name_is_ascii"),
             models.CheckConstraint(condition=Q(kind__in=Kind.values), name="queue_kind_known"),
             models.CheckConstraint(condition=Q(overflow__in=Overflow.values), name="queue_overflow_known"),
@@ -85,6 +95,7 @@ class Queue(models.Model):
         indexes = [
             GinIndex(fields=["tags"], name="queue_tags"),
             models.Index(fields=["changed_at"], name="queue_changed"),
+            models.Index(fields=["definer"], name="queue_of_definer", condition=Q(definer__isnull=False)),
         ]
 
     def __str__(self) -> str:

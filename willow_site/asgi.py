@@ -32,10 +32,14 @@ async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await send({"type": "websocket.close"})
 
 
+console_origins = settings.ALLOWED_HOSTS
+clients_origins = [*settings.ALLOWED_HOSTS, *settings.WILLOW.browser_origins]
+
 websocket_application = URLRouter(
     [
-        path("connect/", ConnectConsumer.as_asgi()),
-        path("console/live/", SessionMiddlewareStack(LiveConsumer.as_asgi())),
+        path("connect/", BrowserOriginValidator(ConnectConsumer.as_asgi(), clients_origins)),
+        # Pages of other sites never get the console's, whose users are known by a cookie.
+        path("console/live/", BrowserOriginValidator(SessionMiddlewareStack(LiveConsumer.as_asgi()), console_origins)),
         re_path(r"", refuse),  # type: ignore[arg-type]
     ]
 )
@@ -43,7 +47,7 @@ websocket_application = URLRouter(
 by_protocol = ProtocolTypeRouter(
     {
         "http": http_application,
-        "websocket": BrowserOriginValidator(websocket_application, settings.ALLOWED_HOSTS),
+        "websocket": websocket_application,
     }
 )
 application = TrustedProxies(RequestIds(Operations(by_protocol)), trusted=settings.WILLOW.trusted_proxies)

@@ -37,6 +37,8 @@ SECONDS_PER_YEAR = 31_536_000
 SECONDS = kinds.number(0, SECONDS_PER_YEAR)
 SHORT_INTERVAL = kinds.number(0.01, 3600)
 PLACE = kinds.text(r"[ -~]+", "a folder, or a URL that Spark can write to, such as s3a://bucket/willow")
+QUOTA = kinds.whole_number(0, 2**50)  # of a key; 0: no limit
+FILE = kinds.file(relative_to=PROJECT_FOLDER)
 NAME = kinds.text(r"[!-~]{1,100}", "1 to 100 printable ASCII characters without spaces")
 
 
@@ -91,6 +93,12 @@ class Configuration:
         "localhost,127.0.0.1,[::1]",
         "Host names for which HTTP requests and WebSockets from browsers are accepted.",
     )
+    browser_origins: tuple[str, ...] = setting(
+        "WILLOW_BROWSER_ORIGINS",
+        kinds.origins(),
+        "",
+        "Other sites whose pages may be clients: over WebSockets at `/connect/` and over REST (CORS), with a key.",
+    )
 
     # This node
     bind: str = setting("WILLOW_BIND", kinds.ip_address(), "127.0.0.1", "The address the broker listens on.")
@@ -125,7 +133,7 @@ class Configuration:
         kinds.url("ws", "wss", example="wss://broker.example.org/connect/", check=_has_host),
         None,
         "The URL at which other machines can reach this node.",
-        default_about="`ws://<bind>:<port>/connect/`, with the host name if `<bind>` is a wildcard",
+        default_about="`ws://<bind>:<port>/connect/` (or `wss`); the host name in place of a wildcard",
     )
     admin_password: str | None = setting(
         "WILLOW_ADMIN_PASSWORD",
@@ -133,7 +141,7 @@ class Configuration:
         None,
         "The password for the console's user `admin`, set on the first start.",
         secret=True,
-        default_about="one is generated and shown once",
+        default_about="one is generated, shown once and kept in `first-password` in `WILLOW_HOME`",
     )
     debug: bool = setting(
         "WILLOW_DEBUG",
@@ -179,6 +187,90 @@ class Configuration:
         kinds.networks(),
         "",
         "The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are trusted.",
+    )
+
+    # Encryption
+    tls_certificate: Path | None = setting(  # noqa: RUF009
+        "WILLOW_TLS_CERTIFICATE",
+        FILE,
+        None,
+        "The certificate of this node, with those of its issuers, as PEM; read again on SIGHUP.",
+        default_about="no TLS: the broker speaks plain HTTP and WebSockets",
+    )
+    tls_key: Path | None = setting(  # noqa: RUF009
+        "WILLOW_TLS_KEY",
+        FILE,
+        None,
+        "The private key of the certificate, as PEM without a passphrase.",
+        default_about="in the file of the certificate",
+    )
+    tls_clients: str = setting(
+        "WILLOW_TLS_CLIENTS",
+        kinds.choice("off", "optional", "required"),
+        "off",
+        "Whether callers show a certificate of their own, which must be issued by `WILLOW_TLS_CLIENT_CA`.",
+    )
+    tls_client_ca: Path | None = setting(  # noqa: RUF009
+        "WILLOW_TLS_CLIENT_CA",
+        FILE,
+        None,
+        "The certificates of those who issue certificates for callers, as PEM.",
+        default_about="none; needed if `WILLOW_TLS_CLIENTS` is not off",
+    )
+    https: bool = setting(
+        "WILLOW_HTTPS",
+        kinds.switch(),
+        None,
+        "Whether browsers reach the console over HTTPS only: then its cookies are Secure, and HSTS is sent.",
+        default_about="on with a certificate, or if `WILLOW_ADVERTISED_URL` begins with wss",
+    )
+
+    # People who log in
+    lockout_failures: int = setting(
+        "WILLOW_LOCKOUT_FAILURES",
+        kinds.whole_number(1, 1000),
+        "10",
+        "How many wrong passwords or codes from one address lock an account for that address.",
+        unit="failures",
+    )
+    lockout_minutes: float = setting(
+        "WILLOW_LOCKOUT_MINUTES", kinds.number(0.01, 10_080), "15", "How long it stays locked.", unit="minutes"
+    )
+    second_factor: str = setting(
+        "WILLOW_SECOND_FACTOR",
+        kinds.choice("optional", "required"),
+        "optional",
+        "Whether staff who log in with a password need a code from an app as well; who has set one up always does.",
+    )
+    oidc_issuer: str | None = setting(
+        "WILLOW_OIDC_ISSUER",
+        kinds.url("https", "http", example="https://login.example.org/realms/main", check=_has_host),
+        None,
+        "The OpenID Connect provider at which staff can log in; it must offer `/.well-known/openid-configuration`.",
+        default_about="staff log in with passwords only",
+    )
+    oidc_client_id: str | None = setting(
+        "WILLOW_OIDC_CLIENT_ID", NAME, None, "Willow's name at the provider.", default_about="none"
+    )
+    oidc_client_secret: str | None = setting(
+        "WILLOW_OIDC_CLIENT_SECRET",
+        kinds.text(r"[!-~]+", "printable ASCII characters without spaces"),
+        None,
+        "Willow's secret at the provider.",
+        secret=True,
+        default_about="none",
+    )
+    oidc_username_claim: str = setting(
+        "WILLOW_OIDC_USERNAME_CLAIM",
+        NAME,
+        "preferred_username",
+        "What the provider says of a person that is the name of their account.",
+    )
+    oidc_create: bool = setting(
+        "WILLOW_OIDC_CREATE",
+        kinds.switch(),
+        "off",
+        "Whether somebody whom Willow does not know gets an account: staff, without permissions.",
     )
 
     # Metrics
@@ -290,6 +382,52 @@ class Configuration:
         unit="days",
     )
 
+    # Quotas of keys
+    key_queues: int = setting(
+        "WILLOW_KEY_QUEUES", QUOTA, "10000", "How many queues the owner of a key may define.", unit="queues"
+    )
+    key_clients: int = setting(
+        "WILLOW_KEY_CLIENTS", QUOTA, "1000", "How many names the owner of a key may register.", unit="clients"
+    )
+    key_connections: int = setting(
+        "WILLOW_KEY_CONNECTIONS",
+        QUOTA,
+        "1000",
+        "How many connections a key has at once, over all nodes.",
+        unit="connections",
+    )
+    key_waiting_messages: int = setting(
+        "WILLOW_KEY_WAITING_MESSAGES",
+        QUOTA,
+        "10000000",
+        "How many messages that a key posted may wait or be held, over all queues.",
+        unit="messages",
+    )
+    key_waiting_bytes: int = setting(
+        "WILLOW_KEY_WAITING_BYTES",
+        QUOTA,
+        str(10 * 1024 * MEBIBYTE),
+        "How many bytes their bodies may have.",
+        unit="bytes",
+    )
+    key_posts_per_second: int = setting(
+        "WILLOW_KEY_POSTS_PER_SECOND",
+        QUOTA,
+        "0",
+        "How many messages a key may post, over all nodes.",
+        unit="messages a second",
+    )
+    key_bytes_per_second: int = setting(
+        "WILLOW_KEY_BYTES_PER_SECOND", QUOTA, "0", "How many bytes their bodies may have.", unit="bytes a second"
+    )
+    key_readings: int = setting(
+        "WILLOW_KEY_READINGS",
+        QUOTA,
+        "100000",
+        "How many queues the subscriptions of a key may read on one node; if two read it, it counts twice.",
+        unit="queues",
+    )
+
     # Limits
     max_body_bytes: int = setting(
         "WILLOW_MAX_BODY_BYTES",
@@ -318,6 +456,20 @@ class Configuration:
         "1024",
         "How many commands of one connection may be in progress.",
         unit="commands",
+    )
+    memory_alarm: float = setting(
+        "WILLOW_MEMORY_ALARM",
+        kinds.number(0, 1),
+        "0.6",
+        "The share of this machine's memory above which a process refuses posts and does everything else; 0: never.",
+        unit="share",
+    )
+    disk_alarm_bytes: int = setting(
+        "WILLOW_DISK_ALARM_BYTES",
+        kinds.whole_number(0, 2**50),
+        str(256 * MEBIBYTE),
+        "The free space on the disk of the data, or else of `WILLOW_HOME`, below which posts are refused; 0: never.",
+        unit="bytes",
     )
     node_commands: int = setting(
         "WILLOW_NODE_COMMANDS",
@@ -436,8 +588,15 @@ class Configuration:
         "WILLOW_PIPELINE_MINUTES",
         kinds.number(0.1, 10_080),
         "10",
-        "How often `pipeline_schedule` runs the pipeline.",
+        "How often `pipeline_schedule` runs the pipeline, and `follow` computes hours and days.",
         unit="minutes",
+    )
+    pipeline_lineage: str | None = setting(
+        "WILLOW_PIPELINE_LINEAGE",
+        kinds.text(r"(https?://|/)[!-~]+", "a URL such as http://marquez:5000, or the path of a file"),
+        None,
+        "Where the pipeline sends OpenLineage events: a server, or a file that gets a line for each.",
+        default_about="none are sent",
     )
     keep_unarchived: bool = setting(
         "WILLOW_KEEP_UNARCHIVED",
@@ -490,8 +649,12 @@ def _with_derived_names(values: dict[str, Any]) -> dict[str, Any]:
         values["node_name"] = f"{socket.gethostname()}-{port}-{number}"
     elif number > 0:
         values["node_name"] = f"{values['node_name']}-{number}"
+    encrypts = values["tls_certificate"] is not None
     if values["advertised_url"] is None:
-        values["advertised_url"] = f"ws://{_reachable_host(values['bind'])}:{port}/connect/"
+        scheme = "wss" if encrypts else "ws"
+        values["advertised_url"] = f"{scheme}://{_reachable_host(values['bind'])}:{port}/connect/"
+    if values["https"] is None:
+        values["https"] = encrypts or values["advertised_url"].startswith("wss:")
     return values
 
 
@@ -522,6 +685,16 @@ def _check_together(configuration: Configuration, environ: Mapping[str, str], su
             "at least WILLOW_RETRY_DELAY",
         ),
         (
+            configuration.tls_clients == "off" or configuration.tls_client_ca is not None,
+            "tls_clients",
+            "off without WILLOW_TLS_CLIENT_CA",
+        ),
+        (
+            configuration.tls_clients == "off" or configuration.tls_certificate is not None,
+            "tls_clients",
+            "off without WILLOW_TLS_CERTIFICATE",
+        ),
+        (
             configuration.process_number < configuration.processes,
             "process_number",
             "less than WILLOW_PROCESSES",
@@ -532,6 +705,10 @@ def _check_together(configuration: Configuration, environ: Mapping[str, str], su
         if not kept:
             variable, default = settings[name].variable, settings[name].default
             raise ConfigurationError(f'{variable} is "{environ.get(variable) or default}", but it must be {allowed}.')
+    if configuration.oidc_issuer and not (configuration.oidc_client_id and configuration.oidc_client_secret):
+        raise ConfigurationError(
+            "WILLOW_OIDC_ISSUER is set, but it also needs WILLOW_OIDC_CLIENT_ID and WILLOW_OIDC_CLIENT_SECRET."
+        )
     if configuration.processes > 1 and configuration.redis_url is None and "REDIS_URL" not in supplied_later:
         raise ConfigurationError(
             f'WILLOW_PROCESSES is "{configuration.processes}", but more than one process needs REDIS_URL.'

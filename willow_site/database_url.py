@@ -1,10 +1,10 @@
-"""The options that DATABASE_URL may carry behind its question mark.
+"""DATABASE_URL: the options that it may carry behind its question mark, and what is said when it leads nowhere.
 
 Standard library only: the launcher checks the configuration before psycopg is installed.
 """
 
 import difflib
-from urllib.parse import SplitResult, parse_qsl
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from willow_site.setting_declaration import ConfigurationError
 
@@ -33,3 +33,12 @@ def database_options(parts: SplitResult) -> dict[str, str]:
         if not value:
             raise ConfigurationError(f'DATABASE_URL has the option "{name}" without a value.')
     return options
+
+
+def cannot_be_reached(reason: str, url: str) -> str:
+    """One sentence with all that PostgreSQL's client library says, and where it was tried."""
+    parts = urlsplit(url)
+    place = database_options(parts).get("host") or parts.hostname or "localhost"
+    where = f"{place}:{parts.port}" if parts.port else place
+    whole = " ".join(line.strip() for line in reason.splitlines() if line.strip())
+    return f"The database {parts.path.removeprefix('/')} at {where} cannot be reached: {whole}"

@@ -23,6 +23,11 @@ def bound_socket(bind: str, port: int, *, shared: bool) -> socket.socket:
     return unused
 
 
+def http_address(bind: str, port: int, *, encrypted: bool = False) -> str:
+    scheme = "https" if encrypted else "http"
+    return f"{scheme}://[{bind}]:{port}" if ":" in bind else f"{scheme}://{bind}:{port}"
+
+
 def _sentence(bind: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"Port {port} on {bind} is taken by another program; choose one with --port or WILLOW_PORT."

@@ -9,7 +9,7 @@ from typing import Any
 from willow_site.request_ids import request_id
 
 # Which request, connection or command a line is about; set by `extra=`, see delivery/storage/log_ids.py.
-IDS = ("session", "label", "shard", "sequence")
+IDS = ("session", "label", "shard", "sequence", "address")
 SECRETS = re.compile(
     r"(?P<key>\bwk_)[\w-]{8,}"  # a key of a client
     r"|(?P<scheme>\b(?:token|bearer)[= ])[^\s&\"',]+"  # in a query string or a header

@@ -85,6 +85,16 @@ def folder(relative_to: Path) -> Kind[Path]:
     return Kind(lambda raw: relative_to / Path(raw).expanduser(), "the path of a folder")
 
 
+def file(relative_to: Path) -> Kind[Path]:
+    def parse(raw: str) -> Path:
+        path = relative_to / Path(raw).expanduser()
+        if not path.is_file():
+            raise ValueError
+        return path
+
+    return Kind(parse, "the path of a file that exists")
+
+
 def ip_address() -> Kind[str]:
     return Kind(
         lambda raw: str(ipaddress.ip_address(raw)),
@@ -100,6 +110,18 @@ def host_names() -> Kind[tuple[str, ...]]:
         return names
 
     return Kind(parse, "a comma-separated list of host names without ports, such as broker.example.org,localhost")
+
+
+def origins() -> Kind[tuple[str, ...]]:
+    def parse(raw: str) -> tuple[str, ...]:
+        names = _comma_list(raw)
+        if not all(
+            re.fullmatch(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?", name) for name in names
+        ):
+            raise ValueError
+        return tuple(name.lower() for name in names)
+
+    return Kind(parse, "a comma-separated list of origins, such as https://app.example.org,http://localhost:3000")
 
 
 def networks() -> Kind[tuple[Network, ...]]:

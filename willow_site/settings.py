@@ -6,9 +6,11 @@ Code that needs a setting of Willow reads `settings.WILLOW`, never the environme
 import os
 import socket
 import sys
+from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from console.assets import favicon
 from console.theme import PRIMARY_COLORS
 from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
 from willow_site.database_url import database_options
@@ -35,6 +37,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "channels",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -47,14 +52,18 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "willow_site.content_security.ContentSecurity",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "api.cors.BrowserOrigins",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "console.second_factor.SecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "console.middleware.ConsolePages",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "willow_site.urls"
@@ -129,6 +138,35 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+OIDC_BACKEND = "console.oidc.ProviderBackend"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # first: it refuses who is locked out
+    "django.contrib.auth.backends.ModelBackend",
+    *([OIDC_BACKEND] if WILLOW.oidc_issuer else []),
+]
+
+AXES_FAILURE_LIMIT = WILLOW.lockout_failures
+AXES_COOLOFF_TIME = timedelta(minutes=WILLOW.lockout_minutes)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # or a stranger could lock an account for its owner
+AXES_RESET_ON_SUCCESS = True
+AXES_CLIENT_IP_CALLABLE = "console.lockout.caller"
+AXES_LOCKOUT_CALLABLE = "console.lockout.locked_out"
+AXES_ENABLE_ADMIN = False
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
+
+OTP_TOTP_ISSUER = "Willow"
+
+OIDC_RP_CLIENT_ID = WILLOW.oidc_client_id
+OIDC_RP_CLIENT_SECRET = WILLOW.oidc_client_secret
+OIDC_RP_SIGN_ALGO = "RS256"
+OIDC_RP_SCOPES = "openid email profile"
+OIDC_USE_PKCE = True
+OIDC_CREATE_USER = WILLOW.oidc_create
+OIDC_TIMEOUT = 10  # seconds
+OIDC_AUTHENTICATE_CLASS = "console.oidc.AskProvider"
+LOGIN_REDIRECT_URL = "/admin/"
+LOGIN_REDIRECT_URL_FAILURE = "/admin/login/"
 
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Willow",
@@ -136,13 +174,28 @@ UNFOLD: dict[str, Any] = {
     "SITE_SUBHEADER": WILLOW.node_name,
     "SITE_URL": None,
     "SITE_SYMBOL": "potted_plant",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": favicon}],
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
     "STYLES": ["console.assets.stylesheet", "console.assets.message_stylesheet"],
-    "SCRIPTS": ["console.assets.script", "console.assets.keyboard_script", "console.assets.choices_script"],
+    "SCRIPTS": [
+        "console.assets.script",
+        "console.assets.keyboard_script",
+        "console.assets.choices_script",
+        "console.assets.local_times_script",
+    ],
+    "ACCOUNT": {"navigation": [{"title": "Second factor", "link": "/console/second-factor/"}]},
     "SIDEBAR": {"navigation": "console.navigation.sidebar"},
     "COLORS": {"primary": PRIMARY_COLORS},
 }
+
+# What browsers are told about encryption, where they reach the console by HTTPS only.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = WILLOW.https
+SECURE_HSTS_SECONDS = 31_536_000 if WILLOW.https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # Willow does not know what else runs under its name
+SECURE_HSTS_PRELOAD = False
+SECURE_SSL_REDIRECT = False  # nothing is served in plain text on the port of TLS, and probes come without
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]  # those three, as said above
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
@@ -175,7 +228,10 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"without_traceback": {"()": "willow_site.log_filters.WithoutTraceback"}},
+    "filters": {
+        "redis_outages": {"()": "willow_site.log_filters.RedisOutages"},
+        "without_traceback": {"()": "willow_site.log_filters.WithoutTraceback"},
+    },
     "formatters": {
         "line": {"()": "willow_site.log_format.LineFormatter"},
         "json": {"()": "willow_site.log_format.JsonFormatter", "node": WILLOW.node_name},
@@ -187,7 +243,9 @@ LOGGING = {
         # Daphne logs each frame and Twisted each endpoint: only of use when debugging the server itself.
         "daphne": {"level": "WARNING"},
         "twisted": {"level": "WARNING"},
-        # It reports a Redis that is gone in full, every second; delivery goes on without.
-        "channels_redis.pubsub": {"filters": ["without_traceback"]},
+        # Anybody can send a wrong Host header: a line is enough.
+        "django.security.DisallowedHost": {"filters": ["without_traceback"]},
+        # It reports a Redis that is gone in full, every second: we say it once, and when it is back.
+        "channels_redis.pubsub": {"filters": ["redis_outages"]},
     },
 }

@@ -1,6 +1,5 @@
 """Willow itself, through its Python client."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
@@ -48,21 +47,21 @@ class WillowConnection:
         return [Taken(message, message.body) for message in taken]
 
     async def finish(self, taken: Sequence[Taken]) -> None:
-        await finish_all(taken)
+        await finish_all(self._client, taken)
 
 
 async def post_all(client: Client, bodies: Sequence[bytes]) -> None:
     if len(bodies) == 1:
         await client.post(QUEUE, bodies[0])
     else:
-        await asyncio.gather(*(client.post(QUEUE, body) for body in bodies))
+        await client.post_many(QUEUE, bodies)
 
 
-async def finish_all(taken: Sequence[Taken]) -> None:
+async def finish_all(client: Client, taken: Sequence[Taken]) -> None:
     if len(taken) == 1:
         await taken[0].claim.finish()
     else:
-        await asyncio.gather(*(message.claim.finish() for message in taken))
+        await client.finish_many(message.claim for message in taken)
 
 
 @asynccontextmanager

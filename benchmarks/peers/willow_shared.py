@@ -40,7 +40,7 @@ class SharedConnection:
             self._pushed.put(Taken(message, message.body))
 
     async def finish(self, taken: Sequence[Taken]) -> None:
-        await finish_all(taken)
+        await finish_all(self._client, taken)
 
     async def close(self) -> None:
         if self._reading is not None:

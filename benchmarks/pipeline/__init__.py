@@ -2,7 +2,7 @@
 
 from benchmarks import report
 from benchmarks.figures import Figure
-from benchmarks.pipeline import beside_broker, engines, sizes
+from benchmarks.pipeline import beside_broker, engines, growth, sizes
 from benchmarks.scale import Scale
 from benchmarks.stage import stage
 
@@ -11,7 +11,7 @@ def measure_pipeline(scale: Scale) -> list[Figure]:
     figures: list[Figure] = []
     report.print_heading()
     with stage() as prepared:
-        for part in (sizes, engines, beside_broker):
+        for part in (sizes, growth, engines, beside_broker):
             prepared.begin_scenario(None)
             found = part.run(prepared, scale)
             report.print_figures(found)

@@ -14,7 +14,9 @@ from benchmarks.figures import Figure
 from benchmarks.pipeline.journal import archive, fill
 from benchmarks.scale import Scale
 from benchmarks.stage import Stage
+from pipeline.archive.journal_table import open_journal
 from pipeline.archive.staging import read_archived
+from pipeline.database import connect
 from pipeline.facts.queues import queue_facts
 from pipeline.facts.sorting import good_rows
 from pipeline.progress import Silent
@@ -41,8 +43,8 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
     fill(stage, scale.engine_rows)
     with archive(stage) as options, spark_session(options) as spark:
         run_pipeline(spark, options, progress=Silent())
-        folder = urlsplit(options.archive).path
-        files = f"{options.archive}/journal"
+        with connect(options.database_url) as connection:
+            files = [file.url for file in open_journal(connection, options.archive).files()]
         whole = Slice(0, 2**62, (Cut(0, 2**62, scale.engine_rows),))
 
         def noop(rows: object) -> None:
@@ -50,8 +52,8 @@ def run(stage: Stage, scale: Scale) -> list[Figure]:
 
         ways: dict[str, Callable[[], object]] = {
             "plain SQL in PostgreSQL": lambda: _in_postgres(stage.database_url),
-            "DuckDB over the archive": lambda: _in_duckdb(folder),
-            "Spark over the archive": lambda: noop(read_archived(spark, [files])),
+            "DuckDB over the archive": lambda: _in_duckdb(files),
+            "Spark over the archive": lambda: noop(read_archived(spark, files)),
             "Spark over JDBC": lambda: noop(read_slice(spark, whole, options)),
         }
         timings = {name: [_seconds(way) for _ in range(3)] for name, way in ways.items()}
@@ -74,8 +76,10 @@ def _in_postgres(url: str) -> None:
         connection.execute(_facts("willow_journal_v1", percentiles).encode()).fetchall()
 
 
-def _in_duckdb(folder: str) -> None:
-    query = _facts(f"read_parquet('{folder}/journal/*/*.parquet')", "quantile_cont({}, [0.5, 0.9, 0.95, 0.99])")
+def _in_duckdb(files: list[str]) -> None:
+    query = _facts(
+        f"read_parquet({[urlsplit(file).path for file in files]})", "quantile_cont({}, [0.5, 0.9, 0.95, 0.99])"
+    )
     with duckdb.connect() as connection:
         connection.execute(query).fetchall()
 

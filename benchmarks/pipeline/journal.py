@@ -41,8 +41,8 @@ def fill(stage: Stage, rows: int) -> None:
 def forget(stage: Stage) -> None:
     """As if the pipeline had never run."""
     stage.execute(
-        "TRUNCATE willow_pipeline_offset, willow_archive_parts, willow_archive_days, willow_pending_days,"
-        " willow_queue_facts, willow_client_facts, willow_node_facts, willow_service_facts"
+        "TRUNCATE willow_pipeline_offset, iceberg_tables, willow_archive_leftovers, willow_archive_days,"
+        " willow_pending_days, willow_queue_facts, willow_client_facts, willow_node_facts, willow_service_facts"
     )
 
 

@@ -14,6 +14,7 @@ from django.http import Http404
 
 from console.live.feeds import feeds
 from console.live.parts import Watched
+from console.second_factor import lacking
 from delivery.operating.permissions import May, allowed, permissions_of
 
 NOT_ALLOWED = 4403
@@ -74,9 +75,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _permissions(self) -> frozenset[str] | None:
         """What this person may do now; None if they may not look. The session is read again: it may have ended."""
-        key = self.scope["session"].session_key
-        user = await get_user({"session": _session_store(key)})
-        return await database_sync_to_async(_permissions_of)(user)
+        session = _session_store(self.scope["session"].session_key)
+        user = await get_user({"session": session})
+        return await database_sync_to_async(_permissions_of)(user, session)
 
     def _let_go(self) -> None:
         if self._watched is not None:
@@ -88,8 +89,8 @@ def _session_store(key: str | None) -> Any:
     return import_module(settings.SESSION_ENGINE).SessionStore(key)
 
 
-def _permissions_of(user: Any) -> frozenset[str] | None:
-    if not allowed(user, May.LOOK):
+def _permissions_of(user: Any, session: Any) -> frozenset[str] | None:
+    if not allowed(user, May.LOOK) or lacking(user, session) is not None:
         return None
     return frozenset(name for name, is_allowed in permissions_of(user).items() if is_allowed)
 

@@ -22,9 +22,13 @@ class Part:
     template: str
     read: Callable[..., dict[str, Any]]  # of the query string, and of what the address names
     every: float = EVERY_SECONDS
+    reads_by_permission: bool = False  # `read` takes `may` too, because it tells more to some than to others
+
+    def values(self, given: QueryDict, named: Mapping[str, Any], may: Mapping[str, bool]) -> dict[str, Any]:
+        return self.read(given, **named, **({"may": may} if self.reads_by_permission else {}))
 
     def draw(self, given: QueryDict, named: Mapping[str, Any], may: Mapping[str, bool]) -> str:
-        return render_to_string(self.template, {**self.read(given, **named), "may": may})
+        return render_to_string(self.template, {**self.values(given, named, may), "may": may})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ def audit(request: HttpRequest) -> HttpResponse:
     which = "records" if request.GET.get("which") == "records" else ""
     tabs = [(key, title, reverse("console:audit") + (f"?which={key}" if key else "")) for key, title in WHICH.items()]
     if which == "records":
-        shown = page_of(request, LogEntry.objects.select_related("user", "content_type"), order=["-id"])
+        shown = page_of(request.GET, LogEntry.objects.select_related("user", "content_type"), order=["-id"])
         return page(
             request, "console/audit_records.html", title="Audit", shown=shown, tabs=tabs, which=which, changes=CHANGES
         )
     given = {name: request.GET.get(name, "").strip() for name in FILTERS}
     entries = AuditEntry.objects.filter(**{f"{name}__icontains": text for name, text in given.items() if text})
-    shown_entries = page_of(request, entries, order=["-id"])
+    shown_entries = page_of(request.GET, entries, order=["-id"])
     return page(request, "console/audit.html", title="Audit", shown=shown_entries, given=given, tabs=tabs, which=which)

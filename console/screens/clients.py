@@ -1,5 +1,7 @@
 """Clients: who they are, what they read and hold, and how far they are behind."""
 
+from dataclasses import asdict
+
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -8,6 +10,7 @@ from django.urls import reverse
 
 from clients.grants import written_grants
 from clients.models import Client
+from clients.quotas import effective_quotas, written_quotas
 from clients.selectors import grants_of, key_state, keys_with_grants
 from console.asking import Question, answer, ask
 from console.frame import page, screen
@@ -22,7 +25,7 @@ from delivery.operating.permissions import May
 def clients(request: HttpRequest) -> HttpResponse:
     wanted = request.GET.get("name", "").strip()
     chosen = Client.objects.filter(name__icontains=wanted) if wanted else Client.objects.all()
-    listed = page_of(request, chosen, order=["name"])
+    listed = page_of(request.GET, chosen, order=["name"])
     figures = client_figures(client.pk for client in listed.rows)
     return page(
         request,
@@ -38,7 +41,10 @@ def clients(request: HttpRequest) -> HttpResponse:
 @screen(May.LOOK)
 def client(request: HttpRequest, client_id: int) -> HttpResponse:
     shown = get_object_or_404(Client, pk=client_id)
-    keys = [(key, key_state(key), written_grants(grants_of(key))) for key in keys_with_grants().filter(client=shown)]
+    keys = [
+        (key, key_state(key), written_grants(grants_of(key)), written_quotas(asdict(effective_quotas(key.quotas))))
+        for key in keys_with_grants().filter(client=shown)
+    ]
     return page(
         request,
         "console/client.html",

@@ -1,13 +1,14 @@
 """Dead letters: in groups, one by one, and how they are purged and exported. Redriving is in redrives.py."""
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 from urllib.parse import urlencode
 
 from asgiref.sync import sync_to_async
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -15,6 +16,7 @@ from django.utils import timezone
 from console.asking import Question, answer
 from console.dead_letter_choice import read_choice
 from console.frame import demand, page, screen
+from console.live.parts import Part
 from console.message_list import MessageList
 from delivery.operating.audit import staff
 from delivery.operating.dead_letters import (
@@ -26,27 +28,32 @@ from delivery.operating.dead_letters import (
     dead_letters_purge,
 )
 from delivery.operating.models import RedriveJob
-from delivery.operating.permissions import May
+from delivery.operating.permissions import May, allowed
 
 MOST_JOBS = 10  # that are listed
 PURGE_WORD = "purge"
 
 
-@screen(May.LOOK)
-def dead_letters(request: HttpRequest) -> HttpResponse:
-    name = request.GET.get("queue", "").strip()
+def read_dead_letters(given: QueryDict) -> dict[str, Any]:
+    """`queue` is a queue's name, with or without `.dead`."""
+    name = given.get("queue", "").strip()
     groups = dead_letter_groups(queue_ids=dead_letter_queue_ids(name=name) if name else None)
-    return page(
-        request,
-        "console/dead_letters.html",
-        title="Dead letters",
-        lead="Messages that failed as often as their queue allows, or whose time to live ended.",
-        groups=[(group, _address(group)) for group in groups],
-        total=sum(group.messages for group in groups),
-        looked_at=GROUP_LOOKED_AT if any(group.is_partial for group in groups) else None,
-        wanted=name,
-        jobs=RedriveJob.objects.order_by("-id")[:MOST_JOBS],
-    )
+    return {
+        "groups": [(group, _address(group)) for group in groups],
+        "total": sum(group.messages for group in groups),
+        "looked_at": GROUP_LOOKED_AT if any(group.is_partial for group in groups) else None,
+        "wanted": name,
+        "jobs": RedriveJob.objects.order_by("-id")[:MOST_JOBS],
+    }
+
+
+PART = Part("console/parts/dead_letters.html", read_dead_letters, every=5.0)
+
+
+@screen(May.LOOK, live=PART)
+def dead_letters(request: HttpRequest) -> HttpResponse:
+    lead = "Messages that failed as often as their queue allows, or whose time to live ended."
+    return page(request, "console/dead_letters.html", title="Dead letters", part=PART, lead=lead)
 
 
 def _address(group: DeadLetterGroup) -> str:
@@ -59,7 +66,8 @@ def _address(group: DeadLetterGroup) -> str:
 def dead_letter_list(request: HttpRequest) -> HttpResponse:
     try:
         choice = read_choice(request.GET)
-        found = MessageList(request, choice.filter(), backwards=True)
+        with_bodies = allowed(request.user, May.SEE_BODIES)
+        found = MessageList(request.GET, choice.filter(), backwards=True, with_bodies=with_bodies)
     except ValidationError as refusal:
         messages.error(request, refusal.messages[0])
         return redirect("console:dead_letters")

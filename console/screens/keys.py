@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from clients.grants import written_grants
-from clients.key_forms import GrantsField, KeyRotationForm, MomentField
+from clients.key_forms import AddressesField, GrantsField, KeyRotationForm, MomentField, QuotasField
 from clients.models import Client, Key
 from clients.selectors import grants_of, keys_with_grants
 from console.asking import Question, answer, ask
@@ -20,6 +20,8 @@ from delivery.operating.permissions import May
 class KeyForm(forms.Form):
     grants = GrantsField()
     expires_at = MomentField(label="Expires", empty="never")
+    quotas = QuotasField()
+    addresses = AddressesField()
 
 
 @screen(May.MAKE_KEYS)

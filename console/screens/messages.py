@@ -1,42 +1,53 @@
 """Messages: search, and what is done to those that were chosen."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
 
 from console.frame import page, screen
+from console.live.parts import Part
 from console.message_forms import MessageSearchForm
 from console.message_list import MessageList
 from console.paging import search_of
-from delivery.operating.permissions import May, allowed
+from delivery.operating.permissions import May
 from queues.models import Queue
 
 
-@screen(May.LOOK)
-def messages(request: HttpRequest) -> HttpResponse:
-    form = MessageSearchForm(request.GET)
-    found = _search(request, form) if form.is_valid() else None
+def read_messages(given: QueryDict, *, may: Mapping[str, bool]) -> dict[str, Any]:
+    form = MessageSearchForm(given)
+    found = _search(given, form, with_bodies=may.get("see_bodies", False)) if form.is_valid() else None
     queue_id = form.cleaned_data.get("queue_id")
-    return page(
-        request,
-        "console/messages.html",
-        title="Messages",
-        form=form,
-        found=found,
-        is_narrowed=any(request.GET.get(name) for name in form.fields),
-        queue=Queue.objects.filter(pk=queue_id).first() if queue_id else None,
-        this=request.get_full_path(),
-        matching=form.is_narrowed and search_of(request.GET),
-    )
+    here = reverse("console:messages")
+    return {
+        "form": form,
+        "found": found,
+        "is_narrowed": any(given.get(name) for name in form.fields),
+        "is_another_page": bool(given.get("after") or given.get("before")),
+        "queue": Queue.objects.filter(pk=queue_id).first() if queue_id else None,
+        "this": f"{here}?{given.urlencode()}" if given else here,
+        "matching": form.is_narrowed and search_of(given),
+    }
 
 
-def _search(request: HttpRequest, form: MessageSearchForm) -> MessageList | None:
+PART = Part("console/parts/messages.html", read_messages, every=5.0, reads_by_permission=True)
+
+
+@screen(May.LOOK, live=PART)
+def messages(request: HttpRequest) -> HttpResponse:
+    return page(request, "console/messages.html", title="Messages", part=PART)
+
+
+def _search(given: QueryDict, form: MessageSearchForm, *, with_bodies: bool) -> MessageList | None:
     chosen = form.filter()
-    if chosen.text and not allowed(request.user, May.SEE_BODIES):
+    if chosen.text and not with_bodies:
         # Finding or not finding a text would tell what bodies say.
         form.add_error("text", "Your account may not see bodies, so it cannot search in them.")
         return None
     try:
-        return MessageList(request, chosen, backwards=form.is_backwards)
+        return MessageList(given, chosen, backwards=form.is_backwards, with_bodies=with_bodies)
     except ValidationError as refusal:
         form.add_error(None, refusal.messages)
         return None

@@ -28,7 +28,9 @@ def read_overview(given: QueryDict) -> dict[str, Any]:
     dead = sorted((q for q in queues if q.is_dead_letters and q.live), key=lambda q: (-growth.get(q.id, 0), -q.live))
     now = timezone.now()
     return {
-        "light": light_of(queues, nodes, readings.duties(), readings.snapshots(), dead_lately),
+        "light": light_of(
+            queues, nodes, readings.duties(), readings.snapshots(), dead_lately, readings.late_schedules()
+        ),
         "figures": _figures(queues, rates, dead_lately),
         "chart": rates_chart("Messages per minute over the last quarter of an hour", rates),
         "waiting": waiting_queues(queues)[:MOST_LISTED],
@@ -39,7 +41,7 @@ def read_overview(given: QueryDict) -> dict[str, Any]:
     }
 
 
-def _figures(queues: Sequence[QueueFigures], rates: Rates, dead_lately: int) -> dict[str, float]:
+def _figures(queues: Sequence[QueueFigures], rates: Rates, dead_lately: int) -> dict[str, float | None]:
     return {
         "posted": rates.latest("posted"),
         "finished": rates.latest("finished"),

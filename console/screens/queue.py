@@ -18,8 +18,10 @@ from console.rate_charts import clock, rates_chart
 from delivery.figures.times import PERCENTILES, SLOT_SECONDS, History, history, latest, recent_slots, recent_times
 from delivery.inspection.diagnosis import why_queue
 from delivery.inspection.tag_explainer import Explanation, explain_queue
+from delivery.operating.dead_letters import dead_letter_queue_ids
 from delivery.operating.permissions import May
 from delivery.protocol.fields import Match
+from queues.definitions import is_dead_letter_name
 from queues.models import Queue
 
 MOST_SUBSCRIPTIONS = 200
@@ -124,6 +126,7 @@ def queue(request: HttpRequest, queue_id: int) -> HttpResponse:
         part=PART,
         record=found,
         settings=effective_settings(found),
+        dead_letters=not is_dead_letter_name(found.name) and dead_letter_queue_ids(name=found.name),
         matching=[(wish, why) for wish, why in subscriptions if why.matches],
         not_matching=[(wish, why) for wish, why in subscriptions if not why.matches],
         breadcrumbs=[{"title": "Queues", "link": reverse("console:queues")}],

@@ -89,11 +89,15 @@ def _switch(
 @screen(May.PURGE_QUEUES)
 def queue_purge_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
     queue = get_object_or_404(Queue, pk=queue_id)
+    figures = readings.figures_of(queue_id)
+    held = figures.claimed if figures else 0
+    dropped = figures.live - held if figures else 0
     question = Question(
         title=f"Purge {queue}",
         says=[
-            "All messages that no client holds are dropped. They are not kept anywhere.",
-            "Messages that clients are working on stay.",
+            f"{dropped:,} message{'' if dropped == 1 else 's'} that no client holds are dropped, and those that come "
+            "until you answer. They are not kept anywhere.",
+            f"The {held:,} that clients are working on stay." if held else "No client is working on any of them.",
         ],
         button="Purge",
         destroys=True,

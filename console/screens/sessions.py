@@ -1,13 +1,17 @@
 """Sessions: every connection, what it holds, and how an operator ends it."""
 
+import re
+from typing import Any
+
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from clients.models import Session
 from console.asking import Question, answer
 from console.frame import page, screen
+from console.live.parts import Part
 from console.paging import page_of
 from delivery.figures.clients import held_by_sessions
 from delivery.operating.audit import staff
@@ -23,30 +27,37 @@ CHOICES = {
 }
 
 
-@screen(May.LOOK)
-def sessions(request: HttpRequest) -> HttpResponse:
-    chosen = request.GET.get("state", "open")
-    wanted = request.GET.get("of", "").strip()
-    listed = page_of(request, _sessions(chosen, wanted), order=["-id"])
+def read_sessions(given: QueryDict) -> dict[str, Any]:
+    """`state` is one of CHOICES, `of` a session's number, or part of a client's or node's name, or an address."""
+    chosen = given.get("state", "open")
+    wanted = given.get("of", "").strip()
+    listed = page_of(given, _sessions(chosen, wanted), order=["-id"])
     held = held_by_sessions(session.pk for session in listed.rows)
-    return page(
-        request,
-        "console/sessions.html",
-        title="Sessions",
-        lead="One for each connection, and for clients that are expected back.",
-        sessions=[(session, held.get(session.pk, 0)) for session in listed.rows],
-        listed=listed,
-        choices=[(name, title) for name, (title, _) in CHOICES.items()],
-        chosen=chosen if chosen in CHOICES else "open",
-        wanted=wanted,
-        this=request.get_full_path(),
-    )
+    here = f"{reverse('console:sessions')}?{given.urlencode()}"
+    return {
+        "sessions": [(session, held.get(session.pk, 0)) for session in listed.rows],
+        "listed": listed,
+        "choices": [(name, title) for name, (title, _) in CHOICES.items()],
+        "chosen": chosen if chosen in CHOICES else "open",
+        "wanted": wanted,
+        "this": here,
+    }
+
+
+PART = Part("console/parts/sessions.html", read_sessions)
+
+
+@screen(May.LOOK, live=PART)
+def sessions(request: HttpRequest) -> HttpResponse:
+    lead = "One for each connection, and for clients that are expected back."
+    return page(request, "console/sessions.html", title="Sessions", part=PART, lead=lead)
 
 
 def _sessions(chosen: str, wanted: str) -> QuerySet[Session]:
     found = Session.objects.select_related("client", "node", "key").filter(CHOICES.get(chosen, CHOICES["open"])[1])
     if wanted:
-        found = found.filter(Q(client__name__icontains=wanted) | Q(node__name__icontains=wanted) | Q(address=wanted))
+        named = Q(client__name__icontains=wanted) | Q(node__name__icontains=wanted) | Q(address=wanted)
+        found = found.filter(named | Q(pk=int(wanted)) if re.fullmatch("[0-9]{1,18}", wanted) else named)
     return found
 
 

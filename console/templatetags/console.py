@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.conf import settings
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -52,7 +54,15 @@ def moment(at: datetime | None) -> SafeString | str:
     """Date and time, UTC."""
     if at is None:
         return NOTHING
-    return format_html('<time datetime="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S}")
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC")
+
+
+@register.filter
+def zoned(at: datetime | None) -> SafeString | str:
+    """Date and time in the zone that it has."""
+    if at is None:
+        return NOTHING
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} {at.tzname()}")
 
 
 @register.filter
@@ -99,3 +109,9 @@ def depth(queue: Any) -> dict[str, Any]:
     """What a queue holds, as a bar of its states."""
     states = [(name, getattr(queue, name)) for name in ("ready", "delayed", "claimed", "retained")]
     return {"states": [(name, number) for name, number in states if number], "live": queue.live}
+
+
+@register.simple_tag
+def provider_login() -> str | None:
+    """Where a login at the provider begins, if there is one."""
+    return reverse("oidc_authentication_init") if settings.WILLOW.oidc_issuer else None

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from clients.models import Permission
 from delivery.commands.settle import SETTLING
-from delivery.commands.unsupported import refuse_unsupported
 from delivery.moves.posting import PostRequest
 from delivery.moves.service_names import stream_is_no_service
 from delivery.protocol.commands import Post
@@ -14,7 +13,6 @@ from queues.definitions import QueueRecord, tag_set
 
 
 def post(session: Session, command: Post) -> None:
-    refuse_unsupported(command)
     for name in command.queues:
         session.require(Permission.POST, name)
     submit_post(session, command, tag_set(command.tags) if command.tags else ())
@@ -28,6 +26,7 @@ def submit_post(
     awaits_reply: bool = False,
     work_timeout: float | None = None,
 ) -> None:
+    session.node.quotas.admit_post(session.principal, len(command.message), len(command.queues))
     session.posts.began(command)
     directory = session.node.directory
     # The directory keeps the order of posts that wait for one name. A post that waits for several could be overtaken.
@@ -54,4 +53,4 @@ def submit_post(
 
     if holds_back:
         session.held_back.start(exempt=SETTLING)
-    directory.find_each(command.queues, tags, found, failed)
+    directory.find_each(command.queues, tags, found, failed, by=session.principal.definer)

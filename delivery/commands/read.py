@@ -1,5 +1,6 @@
 """fetch and pop: one answer each, at once or when a message comes."""
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -56,7 +57,8 @@ def _read(session: Session, command: Fetch | Pop, wait_seconds: float, **how: An
             demand.when_ended = lambda: directory.unwatch(watch)
 
     def look() -> None:
-        directory.resolve(command.queue, tags, match, found, lambda error: session.refuse(command.label, error))
+        definer = session.principal.definer
+        directory.resolve(command.queue, tags, match, found, partial(session.refuse, command.label), definer)
 
     session.posts.then(command.queue, look)
 

@@ -74,7 +74,9 @@ def _find_and_join(worker: Worker, command: Ready) -> None:
         else:
             _join(worker, command, services, queues, reply)
 
-    worker.session.node.directory.find_each([queue_of(service) for service in services], (), found, reply.refuse)
+    worker.session.node.directory.find_each(
+        [queue_of(service) for service in services], (), found, reply.refuse, by=worker.session.principal.definer
+    )
 
 
 def _join(worker: Worker, command: Ready, services: Sequence[str], queues: Sequence[QueueRecord], reply: Reply) -> None:

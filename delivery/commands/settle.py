@@ -6,7 +6,6 @@ from typing import Any
 from clients.models import Permission
 from delivery.engine.engine import KeepaliveAllRequest
 from delivery.moves.endings import Ending, FailRequest, FinishRequest, KeepaliveRequest, message_key, not_claimed
-from delivery.moves.service_names import is_service_queue, service_of
 from delivery.moves.states import Reason
 from delivery.protocol.commands import ClaimId, Command, Fail, Finish, Keepalive, Release
 from delivery.protocol.errors import Code, WillowError
@@ -98,20 +97,13 @@ def _keep_all_alive(session: Session, command: Keepalive) -> None:
 def reader_of_claim(session: Session, command: Finish | Fail | Keepalive | ClaimId) -> StreamReader | None:
     """Refuse at once what cannot be a claim. Returns the reader of the stream, if the message is in one."""
     name, shard, sequence = command.queue or "", command.shard or 0, command.sequence or 0
-    _require(session, name)
+    session.require(Permission.FETCH, name)
     queue = session.node.directory.by_id(shard)
     impossible = max(shard, sequence, command.index or 0) > BIGINT_MAX
     if impossible or (queue is not None and queue.name != name):
         key = message_key(shard, sequence)
         raise WillowError(Code.NO_OBJECT, key, f"There is no message {key} in the queue {name}.")
     return session.subscriptions.stream(shard)
-
-
-def _require(session: Session, queue_name: str) -> None:
-    """Whoever may serve may also fail the requests that it was given, and keep them alive."""
-    serves = is_service_queue(queue_name) and session.principal.may(Permission.SERVE.value, service_of(queue_name))
-    if not serves:
-        session.require(Permission.FETCH, queue_name)
 
 
 def _submit(session: Session, request: Ending) -> None:

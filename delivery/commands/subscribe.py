@@ -55,6 +55,11 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
     subscription = session.subscriptions.add(terms)
 
     def found(queues: list[QueueRecord]) -> None:
+        try:
+            session.node.quotas.admit_readings(session.principal, len(queues))
+        except WillowError as error:
+            failed(error)
+            return
         _write_down(session, terms, queues, opened, failed)
 
     def opened(positions: Positions) -> None:
@@ -77,7 +82,10 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
     if holds_back:
         session.held_back.start(exempt=SETTLING)
     directory = session.node.directory
-    session.posts.then(terms.name, lambda: directory.resolve(terms.name, terms.tags, terms.match, found, failed))
+    session.posts.then(
+        terms.name,
+        lambda: directory.resolve(terms.name, terms.tags, terms.match, found, failed, session.principal.definer),
+    )
 
 
 def _write_down(

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 from delivery.protocol.errors import WillowError
 from queues.definitions import QueueRecord
 
+NO_SESSION = 0  # stands for the session of readers over HTTP, who have none
+
 
 class Reader(Protocol):
     """Who gets the messages of a demand, or is told that there were none."""

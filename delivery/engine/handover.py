@@ -32,6 +32,8 @@ class HandedOver:
         self.index = copy.index
         self.priority = command.priority
         self.body = command.message
+        self.headers = request.headers
+        self.group_key = command.group
         self.work_timeout = work_timeout
 
 

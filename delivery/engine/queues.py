@@ -15,7 +15,15 @@ from clients.statements import statement as client_statement
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
 from delivery.storage.lanes import Job, Lane
-from queues.definitions import QueueRecord, definition_parameters, record_of, settings_with, statement
+from queues.definitions import (
+    NOBODY,
+    Definer,
+    QueueRecord,
+    definition_parameters,
+    record_of,
+    settings_with,
+    statement,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -74,9 +82,17 @@ class Directory:
         wanted = frozenset(tags)
         return [queue for queue in self._by_name.get(name, {}).values() if matches(queue.tags, wanted, match)]
 
-    def resolve(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
+    def resolve(
+        self,
+        name: str,
+        tags: tuple[str, ...],
+        match: Match,
+        found: Found,
+        failed: Failed,
+        by: Definer = NOBODY,
+    ) -> None:
         """Find the queues that match. If a reader names exactly one queue and it does not exist, it is made."""
-        self._in_order(name, lambda: self._resolve_now(name, tags, match, found, failed))
+        self._in_order(name, lambda: self._resolve_now(name, tags, match, found, failed, by))
 
     def find_each(
         self,
@@ -85,6 +101,7 @@ class Directory:
         found: Found,
         failed: Failed,
         known: Sequence[QueueRecord] = (),
+        by: Definer = NOBODY,
     ) -> None:
         """The queues of these names with exactly these tags, one after the other. Those that do not exist are made."""
         queues = list(known)
@@ -96,8 +113,9 @@ class Directory:
                     name,
                     tags,
                     "exact",
-                    lambda more: self.find_each(names, tags, found, failed, [*queues, *more]),
+                    lambda more: self.find_each(names, tags, found, failed, [*queues, *more], by),
                     failed,
+                    by,
                 )
                 return
             queues.append(queue)
@@ -110,6 +128,7 @@ class Directory:
         chosen: Mapping[str, Any],
         created: Callable[[QueueRecord, bool], None],
         failed: Failed,
+        by: Definer = NOBODY,
     ) -> None:
         def work_done(result: tuple[QueueRecord, bool, list[int]]) -> None:
             queue, is_new, other_nodes = result
@@ -121,7 +140,10 @@ class Directory:
             else:
                 created(queue, is_new)
 
-        self._in_order(name, lambda: self._run(name, lambda c: _define(c, name, tags, chosen), work_done, failed))
+        def work(connection: AsyncConnection[Any]) -> Any:
+            return define_queue(connection, name, tags, chosen, by)
+
+        self._in_order(name, lambda: self._run(name, work, work_done, failed))
 
     def watch(self, name: str, tags: Iterable[str], match: Match, join: Callable[[QueueRecord], None]) -> Watch:
         watch = Watch(name, frozenset(tags), match, join)
@@ -134,12 +156,14 @@ class Directory:
         if not watches:
             del self._watches[watch.name]
 
-    def _resolve_now(self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed) -> None:
+    def _resolve_now(
+        self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed, by: Definer
+    ) -> None:
         if name not in self._by_name:
 
             def learn(queues: list[QueueRecord]) -> None:
                 self._learn_name(name, queues)
-                self._resolve_now(name, tags, match, found, failed)
+                self._resolve_now(name, tags, match, found, failed, by)
 
             self._run(name, lambda connection: _read_name(connection, name), learn, failed)
             return
@@ -149,7 +173,7 @@ class Directory:
         elif not settings.WILLOW.auto_define:
             failed(no_such_queue(name))
         elif match in ("exact", "all"):
-            self.create(name, tags, {}, lambda *_: found(self.matching(name, tags, match)), failed)
+            self.create(name, tags, {}, lambda *_: found(self.matching(name, tags, match)), failed, by)
         else:
             found([])
 
@@ -249,20 +273,31 @@ async def _read_name(connection: AsyncConnection[Any], name: str) -> list[QueueR
         return [record_of(row) for row in await cursor.fetchall()]
 
 
-async def _define(
-    connection: AsyncConnection[Any], name: str, tags: tuple[str, ...], chosen: Mapping[str, Any]
+async def define_queue(
+    connection: AsyncConnection[Any], name: str, tags: tuple[str, ...], chosen: Mapping[str, Any], by: Definer
 ) -> tuple[QueueRecord, bool, list[int]]:
     """The queue, whether it is new, and the other nodes that must hear of it."""
-    parameters = definition_parameters(name, tags, settings_with(name, chosen))
+    parameters = definition_parameters(name, tags, settings_with(name, chosen), by)
     async with connection.cursor(row_factory=dict_row) as cursor:
         for _ in range(DEFINE_TRIES):  # somebody else may be making it now: then the next try finds it
             await cursor.execute(statement("define"), parameters)
             if (row := await cursor.fetchone()) is not None:
                 return record_of(row), row["created"], await _live_nodes(connection) if row["created"] else []
+    raise WillowError(Code.OVERLOADED, name, await _why_no_more(connection, by))
+
+
+async def _why_no_more(connection: AsyncConnection[Any], by: Definer) -> str:
+    if by.most:
+        [(defined,)] = await (await connection.execute(statement("defined_by"), {"definer": by.client_id})).fetchall()
+        if defined >= by.most:
+            return f"Your key has defined {defined} queues already, as many as its quota `queues` allows."
     most = settings.WILLOW.max_queue_count
-    raise WillowError(
-        Code.OVERLOADED, name, f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows."
-    )
+    return f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows."
+
+
+async def find_queue(connection: AsyncConnection[Any], name: str, tags: tuple[str, ...]) -> QueueRecord | None:
+    """For those who work without a directory."""
+    return next((queue for queue in await _read_name(connection, name) if queue.tags == tags), None)
 
 
 async def _live_nodes(connection: AsyncConnection[Any]) -> list[int]:

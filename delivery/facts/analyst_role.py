@@ -31,7 +31,8 @@ TABLES = (
     "willow_dead_letter_clusters",
     "willow_health_findings",
     "willow_pipeline_runs",
-    "willow_archive_parts",
+    "iceberg_tables",
+    "iceberg_namespace_properties",
     "willow_archive_days",
 )
 

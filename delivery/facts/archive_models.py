@@ -1,4 +1,4 @@
-"""What the pipeline knows about its archive: how far it has read, which files count, which days are proved whole."""
+"""What the pipeline knows about its archive: how far it has read, where its tables are, which days are proved whole."""
 
 from django.db import models
 from django.db.models import Q
@@ -20,37 +20,53 @@ class PipelineOffset(models.Model):
         constraints = [models.CheckConstraint(condition=Q(id=1), name="pipeline_offset_is_one_row")]
 
 
-class ArchivePart(models.Model):
-    """A Parquet file of the archive. A file that has no row here does not count."""
+class IcebergTable(models.Model):
+    """Where the metadata of each Iceberg table is: the catalog by which readers find the archive and the facts.
 
-    class State(models.TextChoices):
-        COMMITTED = "committed", "counts, and is still to be moved to its place"
-        PLACED = "placed", "counts, and is in its place"
-        RETIRED = "retired", "counts no more, and is still to be deleted"
+    Name and shape are those of Iceberg's SQL catalog. The pipeline moves a pointer in the transaction that moves the
+    offset, or merges the facts.
+    """
 
-    path = models.TextField(unique=True, db_comment="Path of the file below the archive.")
-    staged = models.TextField(db_comment="Where the file was written before it was moved, below the archive.")
-    day = models.DateField(db_comment="Day (UTC) on which the messages of all its rows ended.")
-    state = models.CharField(max_length=9, choices=State, db_comment="committed, placed or retired.")
-    rows = models.BigIntegerField(db_comment="Rows in the file.")
-    checksum = models.DecimalField(max_digits=40, decimal_places=0, db_comment="Sum of the checksums of its rows.")
-    bytes = models.BigIntegerField(db_comment="Size of the file.")
-    posted_from = models.DateTimeField(db_comment="When the first of its messages was posted.")
-    posted_to = models.DateTimeField(db_comment="When the last of its messages was posted.")
-    tx_from = models.BigIntegerField(db_comment="First transaction of the slice that it came from.")
-    tx_to = models.BigIntegerField(db_comment="Transaction before which that slice ended.")
-    schema_version = models.IntegerField(db_comment="Version of the journal's schema in which it was written.")
-    added_at = models.DateTimeField(db_default=Now(), db_comment="When it began to count.")
+    pk = models.CompositePrimaryKey("catalog_name", "table_namespace", "table_name")
+    catalog_name = models.CharField(max_length=255, db_comment="Name of the catalog: willow.")
+    table_namespace = models.CharField(max_length=255, db_comment="Namespace of the table: willow.")
+    table_name = models.CharField(max_length=255, db_comment="Name of the table: journal, queue_facts, …")
+    metadata_location = models.CharField(
+        max_length=1000, null=True, db_comment="URL of the metadata that says which files count."
+    )
+    previous_metadata_location = models.CharField(
+        max_length=1000, null=True, db_comment="URL of the metadata before the last commit."
+    )
+    iceberg_type = models.CharField(max_length=5, null=True, db_comment="TABLE.")
 
     class Meta:
-        db_table = "willow_archive_parts"
-        db_table_comment = "The files of the data pipeline's archive."
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["committed", "placed", "retired"]), name="archive_part_state_known"
-            ),
-        ]
-        indexes = [models.Index(fields=["day"], name="archive_part_of_day")]
+        db_table = "iceberg_tables"
+        db_table_comment = "The Iceberg tables of the data pipeline's archive."
+
+
+class IcebergNamespaceProperty(models.Model):
+    """A namespace of the catalog, as Iceberg's readers expect to find it."""
+
+    pk = models.CompositePrimaryKey("catalog_name", "namespace", "property_key")
+    catalog_name = models.CharField(max_length=255, db_comment="Name of the catalog: willow.")
+    namespace = models.CharField(max_length=255, db_comment="Name of the namespace: willow.")
+    property_key = models.CharField(max_length=255, db_comment="Name of the property: exists.")
+    property_value = models.CharField(max_length=1000, db_comment="Value of the property: true.")
+
+    class Meta:
+        db_table = "iceberg_namespace_properties"
+        db_table_comment = "The namespaces of the catalog of Iceberg tables."
+
+
+class ArchiveLeftover(models.Model):
+    """A folder or file of the archive that counts for nobody: being written, or retired. The next sweep deletes it."""
+
+    path = models.TextField(primary_key=True, db_comment="Path below the archive.")
+    added_at = models.DateTimeField(db_default=Now(), db_comment="When it was put on the list.")
+
+    class Meta:
+        db_table = "willow_archive_leftovers"
+        db_table_comment = "What is in the data pipeline's archive and does not count."
 
 
 class ArchiveDay(models.Model):
@@ -71,7 +87,29 @@ class PendingDay(models.Model):
     """A day whose facts must be computed again, because rows were archived since. Cleared with the facts."""
 
     day = models.DateField(primary_key=True, db_comment="The day (UTC).")
+    posted_only = models.BooleanField(
+        db_default=False, db_comment="Whether the only news is that messages which were posted on the day have ended."
+    )
 
     class Meta:
         db_table = "willow_pending_days"
         db_table_comment = "Days whose facts the data pipeline has yet to compute again."
+
+
+class Erasure(models.Model):
+    """What was erased on somebody's behalf, and the proof that nothing is left. Written before the first step."""
+
+    id = models.BigAutoField(primary_key=True, db_comment="Number of the erasure.")
+    selection = models.JSONField(db_comment="What it is about. The name of a client is removed at the end.")
+    target = models.TextField(db_comment="What it is about, without a name; as in the audit.")
+    actor = models.TextField(db_comment="Who ordered it: an account of the operating system.")
+    state = models.CharField(max_length=5, db_comment="begun or done.")
+    before = models.JSONField(db_comment="How many rows had something to erase, by where they are.")
+    after = models.JSONField(null=True, db_comment="The same at the end: nothing.")
+    begun_at = models.DateTimeField(db_default=Now(), db_comment="When it began. What ended later is not touched.")
+    ended_at = models.DateTimeField(null=True, db_comment="When it was finished.")
+
+    class Meta:
+        db_table = "willow_erasures"
+        db_table_comment = "What the data pipeline was told to erase, with counts before and after."
+        constraints = [models.CheckConstraint(condition=Q(state__in=["begun", "done"]), name="erasure_state_known")]

@@ -193,13 +193,15 @@ class PipelineRun(models.Model):
         DONE = "done", "done"
         FAILED = "failed", "failed"
 
-    command = models.TextField(db_comment="run or backfill.")
+    command = models.TextField(db_comment="run, follow, backfill or erase.")
     state = models.CharField(max_length=7, choices=State, db_comment="running, done or failed.")
     tx_from = models.BigIntegerField(null=True, db_comment="First transaction that the run read.")
     tx_to = models.BigIntegerField(null=True, db_comment="Transaction before which the run stopped reading.")
     rows = _count("Journal rows that the run archived.")
+    bytes = _count("Bytes of the files that the run archived them in.")
     facts = _count("Fact rows that the run computed.")
     days = ArrayField(models.DateField(), db_default=[], db_comment="Days whose facts the run computed again.")
+    steps = models.JSONField(db_default={}, db_comment="Seconds that each step of the run took.")
     started_at = models.DateTimeField(db_default=Now(), db_comment="When it began.")
     ended_at = models.DateTimeField(null=True, db_comment="When it ended.")
     error = models.TextField(db_default="", db_comment="What went wrong, if something did.")

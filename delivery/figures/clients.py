@@ -16,6 +16,7 @@ from delivery.storage.reading import bounded_cursor
 from delivery.storage.statements import statement
 
 MOST_QUEUES = 500  # listed for one client
+MOST_NAMES = 5  # of queues, beside each client of a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class ClientFigures:
     valid_keys: int
     held: int
     behind: int | None  # None: the client reads no stream
+    reads: list[str]  # names of queues: subscribed to, acknowledged in, or held of
+    seen_at: datetime | None  # now, if it is connected; None: never
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class QueueProgress:
 
 
 def client_figures(client_ids: Iterable[int]) -> dict[int, ClientFigures]:
-    values: dict[str, Any] = {"client_id": list(client_ids), "lapse": settings.WILLOW.node_lapse}
+    values: dict[str, Any] = {"client_id": list(client_ids), "lapse": settings.WILLOW.node_lapse, "most": MOST_NAMES}
     with bounded_cursor() as cursor:
         cursor.execute(statement("client_figures"), values)
         return {row[0]: ClientFigures(*row) for row in cursor.fetchall()}

@@ -32,10 +32,10 @@ class Rates(NamedTuple):
     failed: list[float]
     dead: list[float]
 
-    def latest(self, name: str) -> float:
-        """Over the last whole minute."""
+    def latest(self, name: str) -> float | None:
+        """Over the last whole minute; None: nobody looked then."""
         values = [value for value in getattr(self, name)[-7:-1] if value is not None]
-        return sum(values) / len(values) if values else 0.0
+        return sum(values) / len(values) if values else None
 
 
 class Lately:

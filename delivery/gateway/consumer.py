@@ -16,6 +16,7 @@ from clients.auth import anonymous_principal, principal_of_key
 from clients.principal import Principal
 from delivery.gateway.handshake import Handshake
 from delivery.gateway.outbox import Outbox, Send
+from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
 from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
@@ -31,6 +32,8 @@ from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
 
 Receive = Callable[[], Awaitable[Any]]
+
+refused = RefusedConnections()
 
 
 class ConnectConsumer(AsyncConsumer):
@@ -59,10 +62,12 @@ class ConnectConsumer(AsyncConsumer):
             handshake.check_form_of_bytes()
             principal = await self._who(node, handshake)
             if principal is None:
+                refused.add(handshake.address, NO_KEY if handshake.key is None else BAD_KEY)
                 await send({"type": "websocket.close", "code": NOT_LET_IN, "reason": "A valid key is needed."})
                 return None
-            session = Session(node, principal, outbox, hold_seconds=handshake.hold_seconds())
-            token = await node.sessions.open(session, token=handshake.resumed_id, address=handshake.address)
+            address, hold_seconds = handshake.address, handshake.hold_seconds()
+            session = Session(node, principal, outbox, hold_seconds=hold_seconds, address=address)
+            token = await node.sessions.open(session, token=handshake.resumed_id)
         except WillowError as error:
             outbox.put(Error(None, error.code, error.key, error.message))
             await outbox.flush()
@@ -77,7 +82,9 @@ class ConnectConsumer(AsyncConsumer):
         key = handshake.key
         if key is None:
             return anonymous_principal(handshake.address, handshake.headers)
-        principal: Principal | None = await run_job(node.jobs, lambda connection: principal_of_key(connection, key))
+        principal: Principal | None = await run_job(
+            node.jobs, lambda connection: principal_of_key(connection, key, handshake.address)
+        )
         return principal
 
     async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits) -> None:

@@ -9,19 +9,19 @@ from concurrent.futures import TimeoutError as WaitedTooLong
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from clients.principal import Principal
 from delivery.commands.read import stream_is_subscribed_to
-from delivery.engine.demands import Demand, Rotation
+from delivery.engine.demands import NO_SESSION, Demand, Rotation
 from delivery.engine.queues import default_match
-from delivery.moves.posting import PostRequest
+from delivery.moves.posting import Copy, PostRequest
 from delivery.node import life
 from delivery.node.node import Node
-from delivery.protocol.commands import Pop, Post
+from delivery.protocol.commands import Fetch, Pop, Post
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.connection import in_doubt
 from queues.definitions import QueueRecord, tag_set
 
 ANSWER_SECONDS = 30.0  # for which a thread waits for the engine, in addition to what the caller asked for
-NO_SESSION = 0  # callers over HTTP have none
 
 Result = TypeVar("Result")
 
@@ -31,19 +31,20 @@ class Stored:
     queue: QueueRecord
     sequence: int
     index: int
+    duplicate: bool  # it was there already
 
 
-def post(command: Post) -> list[Stored]:
+def post(command: Post, *, by: Principal) -> list[Stored]:
     """Store a message in each of its queues. Returns where, when it has reached the disk."""
-    return _on_node(lambda node: _post(node, command), ANSWER_SECONDS)
+    return on_node(lambda node: _post(node, command, by), ANSWER_SECONDS)
 
 
-def pop(command: Pop, *, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
+def pop(command: Pop, *, by: Principal) -> list[tuple[Any, QueueRecord | None]]:
     """Up to `count` messages, each with its queue, or none when the time to wait is over."""
-    return _on_node(lambda node: _pop(node, command, client), ANSWER_SECONDS + (command.timeout or 0.0))
+    return on_node(lambda node: _pop(node, command, by), ANSWER_SECONDS + (command.timeout or 0.0))
 
 
-def _on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float) -> Result:
+def on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float) -> Result:
     here = life.here()
     if here is None:
         raise WillowError(Code.UNAVAILABLE, "node", "This process is not a node of the broker.")
@@ -54,6 +55,10 @@ def _on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float
     except WaitedTooLong:
         answer.cancel()
         raise in_doubt() from None
+
+
+def _stored(copy: Copy) -> Stored:
+    return Stored(copy.queue, copy.sequence, copy.index, copy.is_repeat)
 
 
 class HttpPoster:
@@ -69,7 +74,7 @@ class HttpPoster:
 
     def post_stored(self, request: PostRequest) -> None:
         if not self._answer.done():
-            self._answer.set_result([Stored(copy.queue, copy.sequence, copy.index) for copy in request.copies])
+            self._answer.set_result([_stored(copy) for copy in request.copies])
 
     def post_handed_over(self, request: PostRequest) -> None:
         self.post_stored(request)
@@ -85,7 +90,8 @@ class HttpPoster:
             self._answer.set_exception(error)
 
 
-async def _post(node: Node, command: Post) -> list[Stored]:
+async def _post(node: Node, command: Post, by: Principal) -> list[Stored]:
+    node.quotas.admit_post(by, len(command.message), len(command.queues))
     answer: asyncio.Future[list[Stored]] = asyncio.get_running_loop().create_future()
     poster = HttpPoster(node, answer)
     node.directory.find_each(
@@ -93,6 +99,7 @@ async def _post(node: Node, command: Post) -> list[Stored]:
         tag_set(command.tags),
         lambda queues: node.engine.post(PostRequest(poster, command, queues)),
         poster.refuse,
+        by=by.definer,
     )
     return await answer
 
@@ -121,9 +128,22 @@ class HttpReader:
             self._answer.set_exception(error)
 
 
-async def _pop(node: Node, command: Pop, client: str | None) -> list[tuple[Any, QueueRecord | None]]:
+async def _pop(node: Node, command: Pop, by: Principal) -> list[tuple[Any, QueueRecord | None]]:
     answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-    reader = HttpReader(client, answer)
+    reader = HttpReader(by.client_name, answer)
+    return await take_for(node, command, reader, answer, command.timeout or 0.0, by, pops=True)
+
+
+async def take_for(
+    node: Node,
+    command: Fetch | Pop,
+    reader: HttpReader,
+    answer: "asyncio.Future[list[Any]]",
+    wait_seconds: float,
+    by: Principal,
+    **how: Any,
+) -> list[tuple[Any, QueueRecord | None]]:
+    """What the reader gets, each message with its queue. `how`: what its demand says beside that."""
     demands: list[Demand] = []
     tags = tag_set(command.tags)
     match = command.match or default_match(tags)
@@ -134,11 +154,11 @@ async def _pop(node: Node, command: Pop, client: str | None) -> list[tuple[Any, 
             reader.refuse(stream_is_subscribed_to(command.queue))
             return
         rotation = Rotation() if match == "any" else None
-        demand = Demand(reader, None, work_queues, places=command.count or 1, pops=True, rotation=rotation)
+        demand = Demand(reader, None, work_queues, places=command.count or 1, rotation=rotation, **how)
         demands.append(demand)
-        node.engine.take(demand, command.timeout or 0.0)
+        node.engine.take(demand, wait_seconds)
 
-    node.directory.resolve(command.queue, tags, match, found, reader.refuse)
+    node.directory.resolve(command.queue, tags, match, found, reader.refuse, by.definer)
     try:
         rows = await answer
     finally:

@@ -20,10 +20,19 @@ from delivery.storage.on_django import operate
 from delivery.storage.statements import statement
 from queues.models import Kind, Queue
 
+OVER_HTTP = 0  # the holder of claims that belong to no session
 MOST_AHEAD = 10_000  # messages that are counted ahead of one
 MOST_CLAIMS = 10_000  # of a queue that are looked at
 MOST_SUBSCRIBERS = 100
 DIAGNOSIS_SECONDS = 5.0  # for each statement
+
+
+TITLES = {
+    "behind": "others first",
+    "no_reader": "nobody reads",
+    "in_flight_bound": "readers are full",
+    "subscriber_away": "subscriber away",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,11 @@ class Cause:
     sentence: str
     blocks: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The code in a person's words."""
+        return TITLES.get(self.code, self.code)
 
 
 def why_queue(queue: Queue) -> list[Cause]:
@@ -86,7 +100,9 @@ async def _why_message(connection: AsyncConnection[Any], message: Message) -> li
 
 async def _claimed(connection: AsyncConnection[Any], message: Message) -> Cause:
     session = Session.objects.filter(pk=message.holder or 0).select_related("client", "node", "key__client").first()
-    if session is None:
+    if message.holder == OVER_HTTP:
+        who = "a program over HTTP"
+    elif session is None:
         who = f"session {message.holder}, which is gone"
     else:
         owner = session.client or (session.key.client if session.key else None)
@@ -139,9 +155,10 @@ async def _nothing_ready(connection: AsyncConnection[Any], head: Any) -> list[Ca
         causes.append(Cause("delayed", sentence, facts={"until": head.available_at}))
     parameters = {"queue_id": head.id, "limit": MOST_CLAIMS}
     for row in (await fetch_rows(connection, statement("claims_of_queue"), parameters))[:MOST_SUBSCRIBERS]:
-        who = row.client or "an anonymous client"
         where = f"on {row.node}" if row.node else "away"
-        sentence = f"{row.messages} are claimed by {who} (session {row.holder}, {where}) until {_time(row.last_ends)}."
+        who = f"{row.client or 'an anonymous client'} (session {row.holder}, {where})"
+        who = "programs over HTTP" if row.holder == OVER_HTTP else who
+        sentence = f"{row.messages} are claimed by {who} until {_time(row.last_ends)}."
         facts = {"session": row.holder, "messages": row.messages, "until": row.last_ends}
         causes.append(Cause("claimed", sentence, facts=facts))
     return causes or [Cause("empty", "The queue is empty.", False)]

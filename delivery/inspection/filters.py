@@ -29,6 +29,7 @@ class MessageFilter:
     posted_before: datetime | None = None
     posted_after: datetime | None = None
     text: str | None = None  # somewhere in the body
+    header: str | None = None  # the name of a header that it has
     reason: str | None = None  # dead letters: why they died
     signature: str | None = None  # dead letters: what their errors have in common; empty: they have none
     origin_queue_id: int | None = None  # dead letters: where they came from
@@ -97,6 +98,7 @@ MATCHES: dict[str, LiteralString] = {
     "reason": "dead_reason = %(reason)s::text",
     "signature": "willow_error_signature(last_error) = %(signature)s::text",
     "origin_queue_id": "origin_queue_id = %(origin_queue_id)s::bigint",
+    "header": "headers ? %(header)s::text",
     "text": "position(%(text)s::bytea IN body) > 0",
 }
 

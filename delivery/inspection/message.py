@@ -52,6 +52,13 @@ class MessageRecord:
     origin: Queue | None = None
 
 
+def whole_body(queue_id: int, sequence: int, index: int, *, most: int) -> bytes | None:
+    """None if it is longer, or the message is gone."""
+    found = Message.objects.filter(queue_id=queue_id, sequence=sequence, index=index)
+    body = found.extra(where=["octet_length(body) <= %s"], params=[most]).values_list("body", flat=True).first()
+    return None if body is None else bytes(body)
+
+
 def message_record(queue_id: int, index: int, *, with_body: bool) -> MessageRecord | None:
     """None: there is no such message, also not in the journal."""
     with bounded_cursor():

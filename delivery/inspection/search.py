@@ -63,6 +63,9 @@ class MessageRow:
     died_at: datetime | None
     size: int  # bytes of the whole body
     body: bytes | None  # its beginning, as long as was asked for; None: it was not asked for
+    headers: dict[str, str] | None
+    group_key: str | None
+    unique_key: str | None
 
 
 def find_ids(

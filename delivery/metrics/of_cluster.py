@@ -11,6 +11,7 @@ import psycopg
 from django.conf import settings
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from delivery.metrics.of_pipeline import pipeline_families
 from delivery.storage.connection import connect, fetch_rows, without_values
 from delivery.storage.statements import statement
 
@@ -21,7 +22,7 @@ READ_SECONDS = 5.0  # for all of it, connecting included
 REUSE_FACTOR = 20  # figures that took a second to read are good for twenty
 OTHERS = "(others)"
 
-QUEUE_LABELS = ["queue", "tags", "shard"]
+QUEUE_LABELS = ["queue", "tags", "kind", "shard"]
 QUEUE_GAUGES = {
     "ready": "Messages that may be handed out; of a stream, those that are retained.",
     "delayed": "Messages whose delay is not over.",
@@ -65,6 +66,7 @@ class Rows:
     cluster: Any
     queues: Sequence[Any]
     duties: Sequence[Any]
+    pipeline: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ async def _read_rows() -> Rows:
         most = {"most": settings.WILLOW.metrics_queues}
         [cluster] = await fetch_rows(connection, statement("metrics_cluster"), lapse)
         queues = await fetch_rows(connection, statement("metrics_queues"), lapse | most)
-        return Rows(cluster, queues, await fetch_rows(connection, statement("metrics_duties"), {}))
+        duties = await fetch_rows(connection, statement("metrics_duties"), {})
+        return Rows(cluster, queues, duties, await fetch_rows(connection, statement("metrics_pipeline"), {}))
 
 
 def _families(rows: Rows) -> Iterator[Metric]:
@@ -111,6 +114,7 @@ def _families(rows: Rows) -> Iterator[Metric]:
         yield family
     yield from _queue_families(rows.queues)
     yield from _duty_families(rows.duties)
+    yield from pipeline_families(rows.pipeline)
 
 
 def _queue_families(queues: Sequence[Any]) -> Iterator[Metric]:
@@ -135,8 +139,8 @@ def _queue_families(queues: Sequence[Any]) -> Iterator[Metric]:
 
 def _queue_labels(row: Any) -> list[str]:
     if row.place > settings.WILLOW.metrics_queues:
-        return [OTHERS, "", ""]
-    return [row.name, row.tags, str(row.shard)]
+        return [OTHERS, "", row.kind, ""]
+    return [row.name, row.tags, row.kind, str(row.shard)]
 
 
 def _duty_families(duties: Sequence[Any]) -> Iterator[Metric]:

@@ -8,6 +8,7 @@ from prometheus_client import GC_COLLECTOR, PROCESS_COLLECTOR
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from delivery.protocol.version import VERSION
+from delivery.sessions.quotas import SHORT_OF
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Distribution
 
@@ -126,6 +127,10 @@ def _connections(node: "Node") -> Iterator[Metric]:
     )
     yield _gauge("willow_workers_here", "Workers of services that are ready on this node.", node.workers.count)
     yield _gauge("willow_draining", "Whether the node is about to stop.", node.draining)
+    alarms = GaugeMetricFamily("willow_alarm", "Whether the node refuses posts for want of something.", labels=["of"])
+    for of in SHORT_OF:
+        alarms.add_metric([of], of in node.alarms.active)
+    yield alarms
 
 
 def _hints(node: "Node") -> Iterator[Metric]:

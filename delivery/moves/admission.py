@@ -1,17 +1,25 @@
-"""Posts whose fate depends on what their queues hold: keys, dedupe texts, full queues, several queues at once.
+"""Posts whose fate depends on what their queues hold: keys, dedupe and unique texts, full queues, several queues.
 
 All of it happens with the queues' rows locked, so two batches with the same key or text cannot pass each other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.moves.free_ids import LONG_AGO, FreeIds
-from delivery.moves.posting import Copy, PostRequest, insert_copies, message_columns, queue_is_gone
+from delivery.moves.posting import (
+    Copy,
+    PostRequest,
+    extra_columns,
+    insert_copies,
+    message_columns,
+    queue_is_gone,
+)
 from delivery.moves.removal import DroppedForRoom, drop_oldest
+from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.statements import statement
@@ -41,13 +49,16 @@ class Admission:
         self._queues = {copy.queue.id: copy.queue for request in requests for copy in request.copies}
         self._arriving = [copy for request in requests for copy in request.copies]  # in the order of their places
         self._followers: dict[Copy, Copy] = {}  # copies that share the message of another copy of this batch
-        self._repeats: set[Copy] = set()  # copies whose dedupe text already stands for a message
+        self._repeats: set[Copy] = set()  # copies whose dedupe or unique text already stands for a message
+        self._unique_repeats: list[Copy] = []  # not stored for their unique text, also for one of this batch
         self._replacing: set[Copy] = set()  # copies that take the place of a waiting message with their key
 
     async def admit(self) -> None:
         await self._lock_queues()
         self._collapse_texts()
         await self._find_dedupe_repeats()
+        self._collapse_unique()
+        await self._find_unique_repeats()
         self._collapse_keys()
         await self._find_by_key()
         await self._refuse_what_does_not_fit()
@@ -56,8 +67,8 @@ class Admission:
             await self._replace(replacing)
         if fresh := [copy for copy in arriving if copy not in self._replacing]:
             await insert_copies(self._connection, fresh, self._node_id, free_ids=self._free_ids)
-        await self._remember_dedupe(arriving)
         self._answer_followers()
+        await self._remember_dedupe([*arriving, *self._unique_repeats])
         await self._drop_oldest()
 
     def _copies_to_store(self) -> Iterator[Copy]:
@@ -74,13 +85,22 @@ class Admission:
                     self.refused[request] = queue_is_gone(copy.queue)
 
     def _collapse_texts(self) -> None:
-        """Of several posts of this batch with the same dedupe text the first counts."""
+        self._collapse(lambda command: command.dedupe)
+
+    def _collapse_unique(self) -> None:
+        self._unique_repeats += self._collapse(lambda command: command.unique)
+
+    def _collapse(self, text_of: Callable[[Post], str | None]) -> list[Copy]:
+        """Of several posts of this batch with the same text the first counts. Returns the others."""
+        others: list[Copy] = []
         by_text: dict[tuple[int, str], Copy] = {}
         for copy in self._copies_to_store():
-            text = copy.request.command.dedupe
+            text = text_of(copy.request.command)
             if text is not None and (first := by_text.setdefault((copy.queue.id, text), copy)) is not copy:
                 self._followers[copy] = first
                 copy.is_repeat = True
+                others.append(copy)
+        return others
 
     def _collapse_keys(self) -> None:
         """Of several posts of this batch with the same key the last counts, in the place of the first."""
@@ -107,6 +127,22 @@ class Admission:
                 copy.sequence, copy.index = numbers
                 copy.is_repeat = True
                 self._repeats.add(copy)
+
+    async def _find_unique_repeats(self) -> None:
+        asked = [copy for copy in self._copies_to_store() if copy.request.command.unique is not None]
+        if not asked:
+            return
+        columns = {
+            "queue_id": BigintColumn([copy.queue.id for copy in asked]),
+            "unique_key": TextColumn([copy.request.command.unique for copy in asked]),
+        }
+        cursor = await self._connection.execute(statement("find_unique"), columns, binary=True)
+        for place, sequence, index in await cursor.fetchall():
+            copy = asked[place - 1]
+            copy.sequence, copy.index = sequence, index
+            copy.is_repeat = True
+            self._repeats.add(copy)
+            self._unique_repeats.append(copy)
 
     async def _refuse_what_does_not_fit(self) -> None:
         live = await self._live_counts(Overflow.REJECT)
@@ -153,12 +189,14 @@ class Admission:
             self._replacing.add(copy)
 
     async def _replace(self, copies: list[Copy]) -> None:
-        columns = message_columns(copies, self._node_id)
+        columns = message_columns(copies, self._node_id) | extra_columns(copies)
         columns["index"] = BigintColumn([copy.index for copy in copies])
         await self._connection.execute(statement("replace"), columns)
 
     async def _remember_dedupe(self, stored: list[Copy]) -> None:
-        named = [copy for copy in stored if copy.request.command.dedupe is not None]
+        named = [
+            copy for copy in stored if copy.request.command.dedupe is not None and copy.request not in self.refused
+        ]
         if named:
             columns = _dedupe_columns(named) | {
                 "sequence": BigintColumn([copy.sequence for copy in named]),

@@ -30,6 +30,8 @@ class Claimed(NamedTuple):
     poster_node: int | None
     label: int | None
     notify: int
+    headers: dict[str, str] | None
+    group_key: str | None
 
 
 class Popped(NamedTuple):
@@ -44,6 +46,8 @@ class Popped(NamedTuple):
     poster_node: int | None
     label: int | None
     notify: int
+    headers: dict[str, str] | None
+    group_key: str | None
 
 
 class Assigned(NamedTuple):

@@ -59,6 +59,9 @@ class BuriedRow(NamedTuple):
     poster_node: int | None
     label: int | None
     notify: int
+    headers: dict[str, str] | None
+    group_key: str | None
+    unique_key: str | None
 
 
 class Buried:
@@ -66,8 +69,14 @@ class Buried:
 
     def __init__(self, row: BuriedRow, dead_letter_queue: QueueRecord) -> None:
         self.row = row
-        command = Post(queues=(dead_letter_queue.name,), message=row.body, priority=row.priority)
-        self.copy = PostRequest(NobodyPosts(), command, [dead_letter_queue]).copies[0]
+        command = Post(
+            queues=(dead_letter_queue.name,),
+            message=row.body,
+            priority=row.priority,
+            group=row.group_key,
+            unique=row.unique_key,
+        )
+        self.copy = PostRequest(NobodyPosts(), command, [dead_letter_queue], headers=row.headers).copies[0]
 
 
 @dataclass(frozen=True, slots=True)

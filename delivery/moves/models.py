@@ -34,6 +34,9 @@ class Message(models.Model):
     expires_at = models.DateTimeField(null=True, help_text="When its time to live ends.")
     key = models.TextField(null=True)
     body = models.BinaryField()
+    headers = models.JSONField(null=True)
+    group_key = models.TextField(null=True, help_text="`group` of its post.")
+    unique_key = models.TextField(null=True, help_text="`unique` of its post.")
 
     poster = models.BigIntegerField(null=True, help_text="Session that posted it.")
     poster_node = models.IntegerField(null=True, help_text="Node of that session when it posted.")
@@ -80,6 +83,10 @@ class Message(models.Model):
                 condition=Q(expires_at__isnull=False),
             ),
             models.Index(fields=["queue_id", "key"], name="message_key", condition=Q(key__isnull=False)),
+            # Not unique in the database: dead letters keep the text of what they were, and there may be several.
+            models.Index(
+                fields=["queue_id", "unique_key"], name="message_unique", condition=Q(unique_key__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
 """Storing posts. A batch of plain ones is a single statement; what needs a look at its queue goes by admission.py."""
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,6 +70,7 @@ class PostRequest:
     __slots__ = (
         "command",
         "copies",
+        "headers",
         "is_plain",
         "label",
         "may_exceed",
@@ -87,10 +89,12 @@ class PostRequest:
         *,
         awaits_reply: bool = False,
         work_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
         may_exceed: bool = False,
     ) -> None:
         self.poster = poster
         self.command = command
+        self.headers = headers or command.headers or None  # the broker's own are not of a command
         self.label = label_to_column(command.label)
         self.notify = notify_mask(command.notify) | (NAMED_SEVERAL if len(queues) > 1 else 0)
         if awaits_reply:
@@ -100,8 +104,12 @@ class PostRequest:
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
-        self.is_plain = len(queues) == 1 and command.dedupe is None and queues[0].is_plain
+        self.is_plain = len(queues) == 1 and command.dedupe is None and command.unique is None and queues[0].is_plain
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
+
+    @property
+    def has_extras(self) -> bool:
+        return self.headers is not None or self.command.group is not None or self.command.unique is not None
 
     def store_done(self) -> None:
         if self.settled is not None:
@@ -171,13 +179,16 @@ async def _insert(
     node_id: int | None,
     takers: Takers,
 ) -> list[Stored]:
-    if len(copies) == 1:
+    has_extras = any(copy.request.has_extras for copy in copies)
+    if len(copies) == 1 and not has_extras:
         values = _message_values(copies[0], ids[0], node_id, takers.get(copies[0]))
         return await fetch_batch(connection, statement("post_one"), values, Stored)
     columns = message_columns(copies, node_id, takers) | {
         "sequence": BigintColumn([one.sequence for one in ids]),
         "former": BigintColumn([one.former for one in ids]),
     }
+    if has_extras:
+        return await fetch_batch(connection, statement("post_with"), columns | extra_columns(copies), Stored)
     return await fetch_batch(connection, statement("post"), columns, Stored)
 
 
@@ -219,6 +230,20 @@ def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers 
         "index_before": BigintColumn([taker and taker.index_before for taker in map(takers.get, copies)]),
         "node": node_id,
     }
+
+
+def extra_columns(copies: Sequence[Copy]) -> dict[str, Any]:
+    """What of a message most have not."""
+    requests = [copy.request for copy in copies]
+    return {
+        "headers": TextColumn([written_headers(request.headers) for request in requests]),
+        "group_key": TextColumn([request.command.group for request in requests]),
+        "unique_key": TextColumn([request.command.unique for request in requests]),
+    }
+
+
+def written_headers(headers: Mapping[str, str] | None) -> str | None:
+    return None if headers is None else json.dumps(headers)
 
 
 def _message_values(copy: Copy, free: FreeId, node_id: int | None, taker: Taker | None) -> dict[str, Any]:

@@ -3,11 +3,10 @@
 from typing import Protocol
 
 from delivery.protocol.errors import Code, WillowError
-from queues.definitions import NAME_LENGTH
+from queues.definitions import NAME_LENGTH, SERVICE_PREFIX
 from queues.integer_ranges import BIGINT_MAX
 
-QUEUE_PREFIX = "service:"
-LONGEST_NAME = NAME_LENGTH - len(QUEUE_PREFIX)  # characters
+LONGEST_NAME = NAME_LENGTH - len(SERVICE_PREFIX)  # characters
 
 RequestNumbers = tuple[int, int, int]  # shard, sequence and index
 
@@ -27,7 +26,7 @@ def queue_of(service: str, *, field: str = "service") -> str:
     """`field` is where the name was given: what an error blames."""
     if len(service) > LONGEST_NAME:
         raise WillowError(Code.BAD_REQUEST, field, f"The name of a service has at most {LONGEST_NAME} characters.")
-    return QUEUE_PREFIX + service
+    return SERVICE_PREFIX + service
 
 
 def stream_is_no_service(queue_name: str, *, field: str) -> WillowError:
@@ -36,11 +35,11 @@ def stream_is_no_service(queue_name: str, *, field: str) -> WillowError:
 
 
 def is_service_queue(queue_name: str) -> bool:
-    return queue_name.startswith(QUEUE_PREFIX)
+    return queue_name.startswith(SERVICE_PREFIX)
 
 
 def service_of(queue_name: str) -> str:
-    return queue_name.removeprefix(QUEUE_PREFIX)
+    return queue_name.removeprefix(SERVICE_PREFIX)
 
 
 def request_identifier(request: Numbered) -> str:

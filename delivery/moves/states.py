@@ -22,6 +22,7 @@ UNCLAIMED = frozenset({State.READY, State.DELAYED})
 MOVES = (
     Move("post", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),  # claimed: for somebody who waits already
     Move("post_one", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
+    Move("post_with", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),
     Move("come_due", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
     Move("claim", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
@@ -40,5 +41,6 @@ MOVES = (
     Move("drop", starts=frozenset(State)),
     Move("retry_now", starts=frozenset({State.DELAYED}), leads_to=frozenset({State.READY})),
     Move("reprioritise", starts=UNCLAIMED, leads_to=UNCLAIMED),
+    Move("rewrite", starts=UNCLAIMED, leads_to=UNCLAIMED),
     Move("take_out", starts=UNCLAIMED),
 )

@@ -39,6 +39,9 @@ class Unclaimed(NamedTuple):
     dead_reason: str | None
     last_error: str | None
     last_client: str | None
+    headers: dict[str, str] | None
+    group_key: str | None
+    unique_key: str | None
     delay: float | None  # seconds that are left of it; likewise of the time to live
     ttl: float | None
 
@@ -67,7 +70,7 @@ async def transfer(
 
     Their posters still hear of them. `afresh`: without what is left of their delay and their time to live.
     """
-    requests = [PostRequest(NobodyPosts(), _post(row, target, afresh), [target]) for row in rows]
+    requests = [PostRequest(NobodyPosts(), _post(row, target, afresh), [target], headers=row.headers) for row in rows]
     copies = [request.copies[0] for request in requests]
     admission = Admission(connection, requests, None, by)
     await admission.admit()
@@ -75,6 +78,8 @@ async def transfer(
     for row, request, copy in zip(rows, requests, copies, strict=True):
         if (error := admission.refused.get(request)) is not None:
             result.refused.append((row, error.message))
+        elif copy.is_repeat:
+            result.refused.append((row, f"a message with its unique text lives in {target.name} already"))
         else:
             result.moved.append((row, copy))
     await _take_out(connection, result.moved, by)
@@ -91,6 +96,8 @@ def _post(row: Unclaimed, target: QueueRecord, afresh: bool) -> Post:
         key=row.key,
         delay=None if delay is None else max(SOONEST, delay),
         ttl=None if ttl is None else max(SOONEST, ttl),
+        group=row.group_key,
+        unique=row.unique_key,
     )
 
 

@@ -1,4 +1,4 @@
-"""Messages that wait: they come due, are made ready by an operator, or get another priority."""
+"""Messages that wait: they come due, are made ready by an operator, or get another priority or body."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -44,3 +44,15 @@ async def retry_now(connection: AsyncConnection[Any], ids: Sequence[MessageId]) 
 async def reprioritise(connection: AsyncConnection[Any], ids: Sequence[MessageId], priority: int) -> list[Changed]:
     parameters = id_columns(ids) | {"priority": priority}
     return await fetch_batch(connection, statement("reprioritise"), parameters, Changed)
+
+
+async def rewrite(connection: AsyncConnection[Any], one: MessageId, *, body: bytes, priority: int) -> bool:
+    """Whether the message still waited; then it has another body and priority."""
+    parameters = {
+        "queue_id": one.queue_id,
+        "sequence": one.sequence,
+        "index": one.index,
+        "body": body,
+        "priority": priority,
+    }
+    return bool(await fetch_batch(connection, statement("rewrite"), parameters, Changed))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection
 
+from clients.address_ranges import is_within
 from clients.auth import principal_from_rows
 from clients.models import Permission
 from clients.principal import Principal
@@ -38,8 +39,11 @@ def _refresh(session: Session, current: Principal | None) -> None:
     if current is None:
         session.hold_nothing()  # nobody can come back with this key
         session.kick(NOT_LET_IN, "This key was revoked or has expired.")
-    elif current.grants != session.principal.grants:
-        session.change_grants(current)
+    elif not is_within(session.address, current.addresses):
+        session.hold_nothing()
+        session.kick(NOT_LET_IN, "This key is no longer good from your address.")
+    elif current != session.principal:
+        session.change_principal(current)
         _end_what_is_no_longer_granted(session)
 
 

@@ -58,6 +58,7 @@ async def start() -> None:
         return me.id
 
     _node = Node(await run_job(jobs, join), willow.node_name, jobs)
+    await run_job(jobs, _node.alarms.find_data)
     listen_here(_node.hints, _loop)
     for task in (*_node.tasks(), *(companion.run(_node) for companion in _companions)):
         _keep(task)

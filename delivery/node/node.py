@@ -11,6 +11,7 @@ from delivery.commands import Commands
 from delivery.engine.engine import Engine
 from delivery.engine.queues import Directory
 from delivery.moves.notices import Notices
+from delivery.node.alarms import Alarms
 from delivery.node.on_hints import OnHints
 from delivery.node.poll import Heartbeat, Poll, every
 from delivery.node.session_table import SessionTable
@@ -19,6 +20,7 @@ from delivery.node.unheard_claims import UnheardClaims
 from delivery.protocol.errors import Code
 from delivery.serving.workers import Workers
 from delivery.sessions.positions import AckRecord, PositionWrite, run_ack_records, run_position_writes
+from delivery.sessions.quotas import KeyQuotas
 from delivery.sessions.session import Session
 from delivery.sessions.stream_feed import StreamFeeds
 from delivery.storage.lanes import Job, Lane, run_jobs
@@ -34,6 +36,8 @@ class Node:
         self.refusals = Counter(dict.fromkeys(map(str, Code), 0))  # of commands, by their code
         self.jobs = jobs
         self._heartbeat = Heartbeat(self)
+        self.quotas = KeyQuotas()
+        self.alarms = Alarms()
         self.streams = Lane(
             "streams",
             {PositionWrite: run_position_writes, AckRecord: run_ack_records, Job: run_jobs},

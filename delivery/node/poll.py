@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from clients.statements import statement as client_statement
 from delivery.engine.waiters import MOST_PLACES_AT_ONCE
 from delivery.node.key_changes import refresh_principals
+from delivery.node.key_use import KeyUseCounts
 from delivery.node.orders import carry_out_orders
 from delivery.protocol.errors import WillowError
 from delivery.storage.lanes import run_job
@@ -50,6 +51,7 @@ class Heartbeat:
     async def beat(self) -> None:
         node = self._node
         began = time.monotonic()
+        node.quotas.alarms = node.alarms.look()
         if not await run_job(node.jobs, self._write) and not node.leaving:
             logger.error("This node's row is gone from the database; its clients must connect again.")
         if self.has_lapsed:
@@ -64,6 +66,7 @@ class Heartbeat:
             "sockets": len(self._node.sessions),
             "draining": self._node.draining,
             "readers": Jsonb(self._readers()),
+            "alarms": list(self._node.alarms.active),
             "free_places": Jsonb(self._node.engine.waiters.free_places()),
         }
         return await (await connection.execute(client_statement("beat"), parameters)).fetchone() is not None
@@ -80,6 +83,7 @@ class Heartbeat:
 class Poll:
     def __init__(self, node: "Node") -> None:
         self._node = node
+        self._key_use = KeyUseCounts(node)
 
     async def look(self) -> None:
         node = self._node
@@ -93,6 +97,7 @@ class Poll:
         node.workers.look_for_requests()
         await run_job(node.jobs, self._wake_ready_queues)
         await run_job(node.jobs, lambda connection: refresh_principals(node, connection))
+        await run_job(node.jobs, self._key_use.look)
         await run_job(node.jobs, lambda connection: carry_out_orders(node, connection))
         for session in list(node.sessions.values()):
             session.look_after_overdue()

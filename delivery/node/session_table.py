@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from psycopg import AsyncConnection
 
+from clients.principal import Principal
 from clients.statements import statement as client_statement
 from delivery.moves.leases import restart_leases
 from delivery.protocol.close_codes import ID_IN_USE
@@ -44,15 +45,16 @@ class SessionTable(Mapping[int, Session]):
 
     # how they begin
 
-    async def open(self, session: Session, *, token: str | None, address: str) -> str:
+    async def open(self, session: Session, *, token: str | None) -> str:
         """Give a session its identity: the one that it asks to resume, or a new one. Returns the id for `hello`."""
+        await self._check_connections(session.principal)
         self.opened += 1
         parameters = {
             "node": self._node_id,
             "key": session.principal.key_id,
             "owner": session.principal.client_id,
             "client": None,
-            "address": address,
+            "address": session.address,
             "hold": session.hold_seconds,
             "lapse": settings.WILLOW.node_lapse,
         }
@@ -63,6 +65,16 @@ class SessionTable(Mapping[int, Session]):
         session.opened(row[0])
         self._sessions[session.session_id] = session
         return token
+
+    async def _check_connections(self, principal: Principal) -> None:
+        """Refuse one too many. Several that come at the same moment may all be let in."""
+        most = principal.quotas.connections
+        if not most or principal.key_id is None:
+            return
+        [connections] = await self._one_row("connections_of_key", {"key": principal.key_id, "limit": most})
+        if connections >= most:
+            reason = f"The quota `connections` of your key is {most}, which is used up."
+            raise WillowError(Code.OVERLOADED, "connections", reason)
 
     async def _resume(self, session: Session, parameters: dict[str, Any]) -> bool:
         async def work(connection: AsyncConnection[Any]) -> tuple[Any, list[Any]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection
 
+from delivery.engine.demands import NO_SESSION
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
 
@@ -31,7 +32,8 @@ class UnheardClaims:
         return bool(self._since)
 
     def add(self, session_id: int) -> None:
-        self._since[session_id] = time.monotonic()
+        if session_id != NO_SESSION:  # a claim over HTTP ends with its lease, whoever did not hear of it
+            self._since[session_id] = time.monotonic()
 
     async def settle(self, connection: AsyncConnection[Any]) -> None:
         now = time.monotonic()

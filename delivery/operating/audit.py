@@ -9,10 +9,10 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db import Error
 
@@ -22,6 +22,7 @@ from delivery.operating.tally import Tally
 from delivery.protocol.errors import WillowError
 
 logger = logging.getLogger(__name__)
+audit_log = logging.getLogger("willow.audit")
 
 BROKEN_OFF = "broken_off"  # in the details of an action that did not come to its end
 
@@ -33,10 +34,11 @@ class Operator:
     name: str
     kind: str
     user_id: int | None = None
+    user: User | AnonymousUser | None = field(default=None, compare=False, repr=False)  # whose permissions hold
 
 
-def staff(user: AbstractBaseUser | AnonymousUser) -> Operator:
-    return Operator(user.get_username(), "staff", user.pk)
+def staff(user: User | AnonymousUser) -> Operator:
+    return Operator(user.get_username(), "staff", user.pk, user)
 
 
 def key_holder(principal: Principal) -> Operator:
@@ -55,7 +57,11 @@ def at_shell() -> Operator:
 def audit(
     *, by: Operator, action: str, target: str, messages: int | None = None, details: Mapping[str, Any] | None = None
 ) -> AuditEntry:
-    """`details` must hold neither bodies nor keys."""
+    """`details` must hold neither bodies nor keys.
+
+    The log has a line of it, too, whatever becomes of the table: it tells what was tried even if that is rolled back.
+    """
+    audit_log.info("%s (%s): %s, %s", by.name, by.kind, action, target)
     return AuditEntry.objects.create(
         actor=by.name,
         actor_kind=by.kind,

@@ -1,21 +1,31 @@
 """What operators do to clients and keys. The changes are in clients/services.py; here they are audited.
 
-A key's secret is in what its making returns, and in no entry.
+A key's secret is in what its making returns, and in no entry. Nobody gives away by a key what their own account lacks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from clients import services
-from clients.grants import Grants, written_grants
-from clients.models import Client, Key
+from clients.grants import Grants, in_usual_order, written_grants
+from clients.models import Client, Key, Permission
 from clients.selectors import grants_of
 from clients.services import NO_GRACE
 from clients.services import NewKey as NewKey
 from delivery.operating.audit import Operator, audit
+from delivery.operating.permissions import May, allowed, refusal
+
+NOTHING: Grants = {}
+# What staff need, apart from the right to make or change keys, to give a permission away.
+NEEDED_TO_GIVE = {
+    Permission.ADMIN.value: May.GRANT_ADMIN,
+    Permission.FETCH.value: May.SEE_BODIES,
+    Permission.SERVE.value: May.SEE_BODIES,
+}
 
 
 @transaction.atomic
@@ -34,15 +44,31 @@ def client_delete(*, client: Client, by: Operator) -> None:
 
 @transaction.atomic
 def key_create(
-    *, client_name: str, persistent: bool = False, grants: Grants, expires_at: datetime | None = None, by: Operator
+    *,
+    client_name: str,
+    persistent: bool = False,
+    grants: Grants,
+    expires_at: datetime | None = None,
+    quotas: Mapping[str, int] = services.NOTHING,
+    addresses: Sequence[str] = (),
+    by: Operator,
 ) -> NewKey:
-    new = services.key_create(client_name=client_name, persistent=persistent, grants=grants, expires_at=expires_at)
+    _check_may_give(by, grants)
+    new = services.key_create(
+        client_name=client_name,
+        persistent=persistent,
+        grants=grants,
+        expires_at=expires_at,
+        quotas=quotas,
+        addresses=addresses,
+    )
     _audit_new(new, "make key", by)
     return new
 
 
 @transaction.atomic
 def key_rotate(*, key: Key, grace: timedelta = NO_GRACE, expires_at: datetime | None = None, by: Operator) -> NewKey:
+    _check_may_give(by, grants_of(key))
     new = services.key_rotate(key=key, grace=grace, expires_at=expires_at)
     _audit_new(new, "rotate key", by, old=key.prefix)
     return new
@@ -62,8 +88,32 @@ def key_revoke(*, key: Key, by: Operator) -> None:
 
 @transaction.atomic
 def key_set_grants(*, key: Key, grants: Grants, by: Operator) -> None:
+    _check_may_give(by, grants, has=grants_of(key))
     services.key_set_grants(key=key, grants=grants)
     _audit(key, "change grants of key", by, {"grants": written_grants(grants)})
+
+
+@transaction.atomic
+def key_set_quotas(*, key: Key, quotas: Mapping[str, int], by: Operator) -> None:
+    services.key_set_quotas(key=key, quotas=quotas)
+    _audit(key, "change quotas of key", by, {"quotas": dict(quotas)})
+
+
+@transaction.atomic
+def key_set_addresses(*, key: Key, addresses: Sequence[str], by: Operator) -> None:
+    services.key_set_addresses(key=key, addresses=addresses)
+    _audit(key, "change addresses of key", by, {"addresses": list(addresses)})
+
+
+def _check_may_give(by: Operator, grants: Grants, has: Grants = NOTHING) -> None:
+    """Refuse grants by which a staff member could do with a key what their account may not. `has`: what is there."""
+    if by.user is None:
+        return
+    for pattern, permissions in grants.items():
+        for permission in in_usual_order((permissions - has.get(pattern, frozenset())) & NEEDED_TO_GIVE.keys()):
+            may = NEEDED_TO_GIVE[permission]
+            if not allowed(by.user, may):
+                raise ValidationError(f"{refusal(may)} Without it, you cannot give the grant {pattern}:{permission}.")
 
 
 def _audit_new(new: NewKey, action: str, by: Operator, **details: str) -> None:

@@ -118,5 +118,8 @@ def _line(row: MessageRow) -> bytes:
         "origin_index": row.origin_index,
         "origin_attempts": row.origin_attempts,
         "priority": row.priority,
+        "headers": row.headers,
+        "group": row.group_key,
+        "unique": row.unique_key,
     }
     return json.dumps(values | shown, ensure_ascii=False).encode() + b"\n"

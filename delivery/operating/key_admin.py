@@ -15,7 +15,16 @@ from clients.key_forms import KeyChangeForm, KeyCreationForm, KeyRotationForm
 from clients.models import Key
 from clients.selectors import grants_of, key_state, keys_with_grants
 from delivery.operating.audit import staff
-from delivery.operating.clients import NewKey, key_create, key_expire, key_revoke, key_rotate, key_set_grants
+from delivery.operating.clients import (
+    NewKey,
+    key_create,
+    key_expire,
+    key_revoke,
+    key_rotate,
+    key_set_addresses,
+    key_set_grants,
+    key_set_quotas,
+)
 from queues.admin_bases import ServiceAdmin
 
 
@@ -28,7 +37,7 @@ class KeyAdmin(ServiceAdmin):
     actions = ["rotate_keys", "revoke_keys"]
     form = KeyChangeForm
     readonly_fields = ["client", "prefix", "state", "created_at", "revoked_at", "last_used_at"]
-    fields = [*readonly_fields, "grants", "expires_at"]
+    fields = [*readonly_fields, "grants", "expires_at", "quotas", "addresses"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Key]:
         return keys_with_grants()
@@ -62,6 +71,10 @@ class KeyAdmin(ServiceAdmin):
     def save_model(self, request: HttpRequest, obj: Key, form: forms.ModelForm, change: bool) -> None:
         if "grants" in form.changed_data:
             key_set_grants(key=obj, grants=form.cleaned_data["grants"], by=staff(request.user))
+        if "quotas" in form.changed_data:
+            key_set_quotas(key=obj, quotas=form.cleaned_data["quotas"], by=staff(request.user))
+        if "addresses" in form.changed_data:
+            key_set_addresses(key=obj, addresses=form.cleaned_data["addresses"], by=staff(request.user))
         if "expires_at" in form.changed_data:
             key_expire(key=obj, at=form.cleaned_data["expires_at"], by=staff(request.user))
 

@@ -26,6 +26,8 @@ class May(StrEnum):
     DELETE_CLIENTS = "clients.delete_client"
     MAKE_KEYS = "clients.add_key"
     CHANGE_KEYS = "clients.change_key"
+    CHANGE_SCHEDULES = "delivery.change_schedule"
+    GRANT_ADMIN = "console.grant_admin"
     CHANGE_SERVICES = "delivery.change_serviceconfig"
 
 

@@ -21,9 +21,11 @@ class Tools:
     endings: Endings
     became_ready: Callable[[int, int], None]
     notices_left: Callable[[], None]
+    queue_made: Callable[[int], None]
 
 
 RunOnce = Callable[[Tools, datetime | None], Awaitable[int]]
+DueIn = Callable[[Tools], Awaitable[float | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,11 @@ class Duty:
     """`run_once(tools, now)` does some of the work and says how much; `every` seconds it is due again.
 
     It is called again at once when it did as much as it could, unless it may take long and others must have their turn.
+    A duty that knows when there will be work says so (`due_in`, None: not before something changes).
     """
 
     name: str
     run_once: RunOnce
     every: float = 0.0
     goes_on: bool = True
+    due_in: DueIn | None = None

@@ -12,8 +12,9 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.moves.endings import endings_without_sessions
-from delivery.reaper import claims, housekeeping, journal, messages, nodes, redrives, retention
+from delivery.reaper import claims, housekeeping, journal, messages, nodes, redrives, retention, schedules
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
+from delivery.schedules.watch import begin_watch, watch_clock
 from delivery.storage.connection import (
     MOST_TRIES,
     SILENCE_SECONDS,
@@ -30,6 +31,10 @@ Result = TypeVar("Result")
 
 RECORD_SECONDS = 5.0  # how often a duty that found nothing to do is written down all the same
 ONE_ACTIVE_REAPER = 7_719_455_669  # the advisory lock's number: "willow" on a telephone's keys, and 69
+POST_SCHEDULES = "post schedules"
+WATCH_SECONDS = 1.0
+RETRY_SECONDS = 1.0  # after a failure of a duty that is not due in every round
+LOOK_SECONDS = 60.0  # at least, for schedules: the database's clock may have been set
 
 DUTIES = (
     Duty("make delayed messages ready", messages.make_delayed_ready),
@@ -38,6 +43,8 @@ DUTIES = (
     Duty("hand on requests of lost workers", claims.hand_on_requests_of_lost_workers),
     Duty("bury expired messages", messages.bury_expired_messages),
     Duty("redrive dead letters", redrives.redrive_dead_letters, goes_on=False),
+    Duty(POST_SCHEDULES, schedules.post_schedules, every=LOOK_SECONDS, goes_on=False, due_in=schedules.next_schedule),
+    Duty("watch the clock", schedules.watch_clock, every=WATCH_SECONDS),
     Duty("take over from silent nodes", nodes.take_over_from_silent_nodes),
     Duty("retain streams", retention.retain_streams, every=1),
     Duty("forget transient clients", retention.forget_transient_clients, every=5),
@@ -79,20 +86,36 @@ class Reaper:
     async def _work_while_connected(self) -> None:
         connection = await connect_to_change(application=f"willow {NAME}")
         async with connection:
+            logger.info("The reaper runs, on the database %s.", connection.info.dbname)
+            connection.add_notify_handler(self._schedules_changed)
+            await begin_watch(connection)
             while not await _became_active(connection):
-                await asyncio.sleep(settings.WILLOW.reaper_seconds)
+                await watch_clock(connection)
+                await asyncio.sleep(min(WATCH_SECONDS, settings.WILLOW.reaper_seconds))
+            logger.info("The reaper is active: no other does its duties now.")
             # After an outage every heartbeat is old: give the nodes time for a new one before judging them.
             for duty in JUDGING_BY_HEARTBEATS:
                 self._due[duty] = time.monotonic() + settings.WILLOW.node_lapse
+            self._due.pop(POST_SCHEDULES, None)
             while True:
                 await self.run_due(self.tools(connection))
-                await asyncio.sleep(settings.WILLOW.reaper_seconds)
+                await asyncio.sleep(self._seconds_to_sleep())
+
+    def _seconds_to_sleep(self) -> float:
+        """Until the next round, or until a schedule is due if that is sooner."""
+        due = self._due.get(POST_SCHEDULES, 0.0) - time.monotonic()
+        return max(0.0, min(settings.WILLOW.reaper_seconds, due))
+
+    def _schedules_changed(self, notify: psycopg.Notify) -> None:
+        """Read with the answers to the round's statements, so within a round of the change."""
+        self._due[POST_SCHEDULES] = 0.0
 
     def tools(self, connection: AsyncConnection[Any]) -> Tools:
         endings = endings_without_sessions(
             name=NAME, notices_left=self.hints.notices_left, became_ready=self._came_back
         )
-        return Tools(connection, endings, self.hints.messages_ready, self.hints.notices_left)
+        hints = self.hints
+        return Tools(connection, endings, hints.messages_ready, hints.notices_left, hints.queue_made)
 
     def _came_back(self, queue_id: int, delay: float) -> None:
         if delay <= 0:
@@ -118,9 +141,18 @@ class Reaper:
                 raise
             error = without_values(failure)
             logger.error("Duty %s failed: %s", duty.name, error)
+        if duty.due_in is not None:
+            await self._wait_for_work(duty, tools, failed=bool(error))
         if handled or error or started >= self._record_due.get(duty.name, 0.0):
             self._record_due[duty.name] = started + RECORD_SECONDS
             await self._record(tools, duty, time.monotonic() - started, handled, error)
+
+    async def _wait_for_work(self, duty: Duty, tools: Tools, *, failed: bool) -> None:
+        assert duty.due_in is not None
+        self._due[duty.name] = time.monotonic() + duty.every  # what changes from here on sets it back
+        seconds = RETRY_SECONDS if failed else await _until_done(tools.connection, partial(duty.due_in, tools))
+        if seconds is not None:
+            self._due[duty.name] = min(self._due[duty.name], time.monotonic() + max(0.0, seconds))
 
     async def _record(self, tools: Tools, duty: Duty, seconds: float, handled: int, error: str) -> None:
         parameters = {"duty": duty.name, "seconds": seconds, "handled": handled, "error": error}

@@ -9,8 +9,8 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from clients.models import Session
-from delivery.moves.service_names import LONGEST_NAME, QUEUE_PREFIX
-from queues.definitions import DEAD_SUFFIX
+from delivery.moves.service_names import LONGEST_NAME
+from queues.definitions import DEAD_SUFFIX, SERVICE_PREFIX
 from queues.models import Queue
 
 DEFAULT_HEARTBEAT_INTERVAL = 5.0  # seconds
@@ -52,7 +52,7 @@ class Worker(models.Model):
 
 class ServiceQueues(models.Manager["Service"]):
     def get_queryset(self) -> QuerySet["Service"]:
-        return super().get_queryset().filter(name__startswith=QUEUE_PREFIX).exclude(name__endswith=DEAD_SUFFIX)
+        return super().get_queryset().filter(name__startswith=SERVICE_PREFIX).exclude(name__endswith=DEAD_SUFFIX)
 
 
 class Service(Queue):

@@ -8,6 +8,7 @@ from psycopg import AsyncConnection
 
 from delivery.engine.engine import Engine
 from delivery.engine.queues import Directory
+from delivery.sessions.quotas import KeyQuotas
 from delivery.sessions.stream_feed import StreamFeeds
 from delivery.storage.lanes import Lane
 
@@ -51,6 +52,9 @@ class NodeInterface(Protocol):
 
     @property
     def sessions(self) -> SessionKeeper: ...
+
+    @property
+    def quotas(self) -> KeyQuotas: ...
 
     @property
     def refusals(self) -> Counter[str]:

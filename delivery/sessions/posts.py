@@ -47,18 +47,24 @@ class Posts:
             action()
 
     def post_accepted(self, request: PostRequest) -> None:
-        """A post with a dedupe text hears `ready` when it is known whether it is a repeat."""
-        if request.notify & READY and request.command.dedupe is None:
+        """A post that may be a repeat hears `ready` when it is known whether it is."""
+        if request.notify & READY and not _may_repeat(request.command):
             self._tell_ready(request)
 
     def _tell_ready(self, request: PostRequest) -> None:
         several = len(request.copies) > 1
         for copy in request.copies:
             name = copy.queue.name if several else None
-            self._session.send(Notice(request.command.label, "ready", queue=name, duplicate=copy.is_repeat))
+            lives = (
+                copy.is_repeat and request.command.unique is not None
+            )  # a repeat by `dedupe` hears the ID with `write`
+            shard, sequence, index = (copy.queue.id, copy.sequence, copy.index) if lives else (None, None, None)
+            self._session.send(
+                Notice(request.command.label, "ready", shard, sequence, index, name, duplicate=copy.is_repeat)
+            )
 
     def post_stored(self, request: PostRequest) -> None:
-        if request.notify & READY and request.command.dedupe is not None:
+        if request.notify & READY and _may_repeat(request.command):
             self._tell_ready(request)
         stages: list[Stage] = []
         if request.notify & WRITE:
@@ -116,3 +122,7 @@ class Posts:
             waiting.popleft()[1]()
         if not waiting and self._afterwards.get(name) is waiting:  # what ran may have begun another one
             del self._afterwards[name]
+
+
+def _may_repeat(command: Post) -> bool:
+    return command.dedupe is not None or command.unique is not None

@@ -43,9 +43,10 @@ async def register(
     `reads`: the subscriptions that the session has already.
     """
     async with connection.transaction():
-        definition = {"name": name, "persistent": persistent}
+        definition = {"name": name, "persistent": persistent, "owner": principal.client_id}
         [client] = await fetch_rows(connection, client_statement("define_client"), definition)
         _check_may_register(client, principal, name, persistent)
+        await _check_quota(connection, client, principal)
         await _take_over(connection, client.id, session_id)
         await _bind(connection, client.id, session_id)
         for terms in reads:
@@ -67,9 +68,22 @@ def _check_may_register(client: Any, principal: Principal, name: str, persistent
     if client.keyed and principal.client_id != client.id:
         reason = f"The client {name} has keys of its own; connect with one of them to be it."
         raise WillowError(Code.PERMISSION_DENIED, name, reason)
+    if not client.keyed and not client.owned:
+        reason = f"The client {name} belongs to whoever registered it first; connect as then to be it."
+        raise WillowError(Code.PERMISSION_DENIED, name, reason)
     if client.persistent != persistent:
         kind = "persistent" if client.persistent else "transient"
         raise WillowError(Code.OBJECT_ALREADY_EXISTS, name, f"The client {name} is registered as {kind}.")
+
+
+async def _check_quota(connection: AsyncConnection[Any], client: Any, principal: Principal) -> None:
+    """Refuse a new name beyond what the owner of the key may have."""
+    most, owner = principal.quotas.clients, principal.client_id
+    if not client.is_new or not most or owner is None or owner == client.id:
+        return
+    [(names,)] = await (await connection.execute(client_statement("names_of_owner"), {"owner": owner})).fetchall()
+    if names > most:
+        raise WillowError(Code.OVERLOADED, "clients", f"The quota `clients` of your key is {most}, which is used up.")
 
 
 async def _take_over(connection: AsyncConnection[Any], client_id: int, session_id: int) -> None:

@@ -5,7 +5,7 @@ Other modules call its methods, and never assign its attributes.
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from clients.models import Permission
@@ -49,9 +49,16 @@ class Role(Protocol):
 
 class Session:
     def __init__(
-        self, node: NodeInterface, principal: Principal, outgoing: Outgoing, *, hold_seconds: float = 0.0
+        self,
+        node: NodeInterface,
+        principal: Principal,
+        outgoing: Outgoing,
+        *,
+        hold_seconds: float = 0.0,
+        address: str = "",
     ) -> None:
         self.node = node
+        self.address = address  # from where the client came
         self.principal = principal
         self.send = outgoing.put
         self.kick = outgoing.close  # closes the socket from this side
@@ -96,9 +103,9 @@ class Session:
     def take_role(self, role: Role) -> None:
         self.role = role
 
-    def change_grants(self, current: Principal) -> None:
-        """Its key has other grants now."""
-        self.principal = replace(self.principal, grants=current.grants)
+    def change_principal(self, current: Principal) -> None:
+        """Its key has other grants or quotas now."""
+        self.principal = current
 
     def moved_away(self) -> None:
         """Its client went on over another node: what it holds is no longer this connection's to give back."""
@@ -141,6 +148,8 @@ class Session:
                 row.index,
                 row.attempts,
                 row.priority,
+                headers=row.headers,
+                group=row.group_key,
                 left=left,
                 work_timeout=None if finished else row.work_timeout,
             )

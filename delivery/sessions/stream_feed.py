@@ -22,6 +22,14 @@ class StreamMessage:
     sequence: int
     priority: int
     body: bytes
+    headers: dict[str, str] | None
+    group_key: str | None
+
+    @property
+    def size(self) -> int:
+        """In memory, roughly."""
+        headers = 0 if self.headers is None else sum(len(name) + len(text) for name, text in self.headers.items())
+        return len(self.body) + headers
 
 
 class Wakeable(Protocol):
@@ -78,9 +86,9 @@ class StreamFeed:
                 self._cached.clear()
                 self._cached_bytes = 0
             self._cached.append(message)
-            self._cached_bytes += len(message.body)
+            self._cached_bytes += message.size
             while len(self._cached) > CACHED_MESSAGES or self._cached_bytes > CACHED_BYTES:
-                self._cached_bytes -= len(self._cached.popleft().body)
+                self._cached_bytes -= self._cached.popleft().size
 
 
 class StreamFeeds:

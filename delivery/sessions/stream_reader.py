@@ -154,6 +154,8 @@ class StreamReader:
                 index=message.index,
                 attempt=attempt,
                 priority=message.priority,
+                headers=message.headers,
+                group=message.group_key,
                 work_timeout=self._work_timeout,
             )
         )

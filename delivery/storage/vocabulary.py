@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.db import models
 
 from delivery.protocol.fields import Stage
-from queues.definitions import DEAD_SUFFIX, NAME_LENGTH
+from queues.definitions import DEAD_SUFFIX, NAME_LENGTH, SERVICE_PREFIX
 
 
 class State(models.IntegerChoices):
@@ -43,6 +43,7 @@ OVERFLOW = "overflow"
 RETENTION = "retention"
 CANCELLED = "cancelled"
 
+
 # Why a request has no reply, in the place of the reply of its notice: the time is over, or the last worker's error.
 REQUEST_TIMED_OUT = "t"
 REQUEST_FAILED = "f"  # and the text
@@ -75,6 +76,7 @@ NAMES: Mapping[str, int | str] = {
     "REQUEST_TIMED_OUT": REQUEST_TIMED_OUT,
     "REQUEST_FAILED": REQUEST_FAILED,
     "DEAD_SUFFIX": DEAD_SUFFIX,
+    "SERVICE_PREFIX": SERVICE_PREFIX,
     "NAME_LENGTH": NAME_LENGTH,
     "INDEXES_AHEAD": INDEXES_AHEAD,
 }

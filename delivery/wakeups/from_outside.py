@@ -1,15 +1,13 @@
 """Hints from outside the nodes: from operators in the console and over REST, often in the same process as a node."""
 
 import asyncio
-import logging
 
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.conf import settings
 
 from delivery.wakeups.hints import OPERATOR, Hint, Hints, as_sent, send_hint
-
-logger = logging.getLogger(__name__)
+from delivery.wakeups.outage import redis_outage
 
 _here: tuple[Hints, asyncio.AbstractEventLoop] | None = None  # the node of this process and the loop on which it runs
 
@@ -31,4 +29,4 @@ def tell_nodes(hint: Hint) -> None:
         try:
             async_to_sync(send_hint)(get_channel_layer(), sender, hint)
         except Exception as error:  # whatever is wrong with Redis: nodes go on by polling
-            logger.warning("A hint to the nodes was lost: %s", error)
+            redis_outage.noticed(error)

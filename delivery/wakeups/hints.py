@@ -5,7 +5,6 @@ Without Redis hints reach nobody, and the poll does all the work.
 """
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any, Protocol
 from channels.layers import get_channel_layer
 from django.conf import settings
 
-logger = logging.getLogger(__name__)
+from delivery.wakeups.outage import redis_outage
 
 GROUP = "willow-nodes"
 OPERATOR = 0  # stands for the node where a hint comes from no node: from the reaper, the console, REST
@@ -93,6 +92,11 @@ class Hints:
         self._next.notices = True
         self._something.set()
 
+    def queue_made(self, queue_id: int) -> None:
+        """For those who cannot wait until the nodes know it."""
+        self._next.defined.append(queue_id)
+        self._something.set()
+
     def requests_given(self, nodes: Iterable[int]) -> None:
         self._next.requests.update(nodes)
         self._something.set()
@@ -117,19 +121,29 @@ class Hints:
     async def publish(self) -> None:
         """Send what gathered while the last hint was on its way."""
         while True:
-            await self._something.wait()
+            if not await self._something_to_send() and not redis_outage.lasts:
+                continue
             self._something.clear()
             gathered, self._next = self._next, Hint()
             if self._layer is not None:
                 await self._send(self._layer, gathered)
 
+    async def _something_to_send(self) -> bool:
+        """Wait for it, but not for ever: while Redis is gone, an empty hint finds out when it is back."""
+        try:
+            async with asyncio.timeout(RETRY_SECONDS):
+                return await self._something.wait()
+        except TimeoutError:
+            return False
+
     async def _send(self, layer: Any, gathered: Hint) -> None:
         try:
             await send_hint(layer, self.node_id, gathered)
             self.sent += 1
+            redis_outage.ended()
         except Exception as error:  # whatever is wrong with Redis: delivery goes on by polling
             self.lost += 1
-            logger.warning("A hint to the other nodes was lost: %s", error)
+            redis_outage.noticed(error)
             await asyncio.sleep(RETRY_SECONDS)
 
     async def listen(self) -> None:
@@ -140,7 +154,7 @@ class Hints:
                 while True:
                     self.receive(await self._layer.receive(channel))
             except Exception as error:  # as above
-                logger.warning("No hints from the other nodes for now: %s", error)
+                redis_outage.noticed(error)
                 await asyncio.sleep(RETRY_SECONDS)
 
     def receive(self, hint: dict[str, Any]) -> None:

@@ -20,11 +20,11 @@ class Files:
     def url(self, path: str) -> str:
         return f"{self.root}/{path}"
 
+    def path(self, url: str) -> str:
+        return url.removeprefix(f"{self.root}/")
+
     def exists(self, path: str) -> bool:
         return bool(self._system.exists(self._at(path)))
-
-    def size(self, path: str) -> int:
-        return int(self._system.getFileStatus(self._at(path)).getLen())
 
     def move(self, source: str, target: str) -> None:
         self._system.mkdirs(self._at(target).getParent())
@@ -38,16 +38,20 @@ class Files:
         """With all that is in it; one that is not there is fine."""
         self._system.delete(self._at(path), True)
 
-    def folders(self, path: str) -> list[str]:
-        """The names of the folders in a folder."""
-        return [status.getPath().getName() for status in self._listed(path) if status.isDirectory()]
+    def below(self, path: str) -> dict[str, int]:
+        """All files in a folder and its folders, and when each was written (seconds since 1970)."""
+        if not self.exists(path):
+            return {}
+        found, listed = {}, self._system.listFiles(self._at(path), True)
+        while listed.hasNext():
+            status = listed.next()
+            name = str(status.getPath().toUri().getPath())
+            found[name[name.index(f"/{path}/") + 1 :]] = int(status.getModificationTime()) // 1000
+        return found
 
-    def files(self, path: str) -> list[str]:
-        """The names of the files in a folder."""
-        return [status.getPath().getName() for status in self._listed(path) if status.isFile()]
-
-    def _listed(self, path: str) -> list[Any]:
-        return list(self._system.listStatus(self._at(path))) if self.exists(path) else []
+    def size(self, path: str) -> int:
+        """Bytes of all files in a folder."""
+        return int(self._system.getContentSummary(self._at(path)).getLength())
 
     def _at(self, path: str) -> Any:
         return self._path(self.url(path))

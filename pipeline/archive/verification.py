@@ -8,9 +8,10 @@ from pyspark.sql import functions as F
 
 from pipeline.archive import checksums
 from pipeline.archive.files import Files
-from pipeline.archive.parts import paths_of_day, present
+from pipeline.archive.journal_table import open_journal, present
 from pipeline.archive.staging import read_archived
 from pipeline.database import Connection
+from pipeline.lake.table import LakeTable
 from pipeline.options import Options
 from pipeline.reading.slices import slices
 
@@ -31,12 +32,6 @@ OF_SLICE = f"""
     WHERE tx >= %s::text::xid8 AND tx < %s::text::xid8 AND ended_at >= %s::timestamptz AND ended_at < %s::timestamptz
 """
 
-UNVERIFIED = """
-    SELECT DISTINCT p.day FROM willow_archive_parts p LEFT JOIN willow_archive_days d ON d.day = p.day
-    WHERE p.state <> 'retired' AND d.day IS NULL AND p.day < %s
-    ORDER BY 1
-"""
-
 RECORD = "INSERT INTO willow_archive_days (day, rows, checksum, verified_tx) VALUES (%s, %s, %s, %s)"
 
 
@@ -49,14 +44,13 @@ def verify_days(
     spark: SparkSession, connection: Connection, options: Options, *, offset: int, today: date
 ) -> tuple[list[date], list[str]]:
     """Compare each past day of the archive with the journal; return those that agree, and what is wrong with others."""
-    files = Files(spark, options.archive)
-    kept = set(journal_days(connection))
+    journal = open_journal(connection, options.archive)
+    compared = {day for (day,) in connection.execute("SELECT day FROM willow_archive_days").fetchall()}
+    kept = set(journal_days(connection))  # of what the journal has dropped, there is nothing left to compare with
     agreed, wrong = [], []
-    for (day,) in connection.execute(UNVERIFIED, [today]).fetchall():
-        if day not in kept:
-            continue  # the journal has dropped it: there is nothing left to compare with
+    for day in sorted({file.day for file in journal.files() if file.day < today} & kept - compared):
         in_journal = account_of_journal(connection, day, options)
-        in_archive = account_of_archive(spark, connection, files, day)
+        in_archive = account_of_archive(spark, journal, Files(spark, options.archive), day)
         if in_journal == in_archive:
             connection.execute(RECORD, [day, *in_archive, offset])
             agreed.append(day)
@@ -80,8 +74,8 @@ def account_of_journal(connection: Connection, day: date, options: Options, past
     return rows, checksum
 
 
-def account_of_archive(spark: SparkSession, connection: Connection, files: Files, day: date) -> Account:
-    urls = present(files, paths_of_day(connection, day))
+def account_of_archive(spark: SparkSession, journal: LakeTable, files: Files, day: date) -> Account:
+    urls = present(files, journal.files_of([day]))
     row = read_archived(spark, urls).agg(F.count("*"), checksums.in_spark()).first()
     assert row is not None
     return row[0], Decimal(row[1] or 0)

@@ -9,7 +9,7 @@ from pipeline.errors import PipelineError
 from pipeline.options import options_from
 from pipeline.progress import Progress
 from pipeline.runs import Run
-from pipeline.session import is_submitted, spark_session, submitted_settings
+from pipeline.session import chosen_master, spark_session
 
 Work = Callable[..., Run]
 
@@ -25,7 +25,7 @@ def add_day_arguments(parser: argparse.ArgumentParser, what: str) -> None:
 def run_with_spark(work: Work, arguments: argparse.Namespace) -> int:
     if arguments.since and arguments.until and arguments.since > arguments.until:
         raise PipelineError(f"--since {arguments.since} is after --until {arguments.until}.")
-    options = options_from(os.environ, master=_chosen_master(arguments.master))
+    options = options_from(os.environ, master=chosen_master(arguments.master))
     progress = Progress()
     if options.is_local:
         give_way()
@@ -34,14 +34,6 @@ def run_with_spark(work: Work, arguments: argparse.Namespace) -> int:
         done = work(spark, options, since=arguments.since, until=arguments.until, progress=progress)
     progress.say(summary(done))
     return 0
-
-
-def _chosen_master(argument: str | None) -> str | None:
-    if not is_submitted():
-        return argument
-    if argument:
-        raise PipelineError("spark-submit chooses the Spark to run on.", "Give --master to it, before the file.")
-    return submitted_settings()["spark.master"]
 
 
 def give_way() -> None:

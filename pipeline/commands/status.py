@@ -6,18 +6,19 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipeline.archive.journal_table import NAME as JOURNAL
+from pipeline.archive.journal_table import open_journal
 from pipeline.database import Connection, connect, fingerprint, horizon
 from pipeline.driver import find_driver
 from pipeline.errors import PipelineError
 from pipeline.java import find_java
+from pipeline.lake.catalog import pointers
 from pipeline.options import Options, options_from
 
 LAST_RUNS = 5
 
-ARCHIVE = """
-    SELECT count(*), coalesce(sum(rows), 0)::bigint, coalesce(sum(bytes), 0)::bigint, min(day), max(day),
-           (SELECT count(*) FROM willow_archive_days), (SELECT count(*) FROM willow_pending_days)
-    FROM willow_archive_parts WHERE state <> 'retired'
+DAYS = """
+    SELECT (SELECT count(*) FROM willow_archive_days), (SELECT count(*) FROM willow_pending_days)
 """
 RUNS = """
     SELECT to_char(started_at, 'YYYY-MM-DD HH24:MI:SS'), command, state, rows, facts,
@@ -40,7 +41,7 @@ def main(arguments: argparse.Namespace) -> int:
     for line in machine_lines(options):
         print(line)
     with connect(options.database_url) as connection:
-        for line in (*offset_lines(connection, options), *archive_lines(connection), *run_lines(connection)):
+        for line in (*offset_lines(connection, options), *archive_lines(connection, options), *run_lines(connection)):
             print(line)
     return 0
 
@@ -77,13 +78,24 @@ def offset_lines(connection: Connection, options: Options) -> Iterator[str]:
         yield f"Snapshot     the oldest is {oldest[1]:.0f} s old, of {oldest[0] or 'a program without a name'}"
 
 
-def archive_lines(connection: Connection) -> Iterator[str]:
-    row = connection.execute(ARCHIVE).fetchone()
+def archive_lines(connection: Connection, options: Options) -> Iterator[str]:
+    row = connection.execute(DAYS).fetchone()
     assert row is not None
-    files, rows, size, first, last, verified, pending = row
+    if JOURNAL in pointers(connection):
+        yield from _file_lines(connection, options)
+    yield f"Days         {row[0]} compared with the journal, {row[1]} whose facts must be computed again"
+
+
+def _file_lines(connection: Connection, options: Options) -> Iterator[str]:
+    try:
+        files = open_journal(connection, options.archive).files()
+    except PipelineError as error:
+        yield f"Files        {error}"
+        return
     if files:
-        yield f"Files        {files:,} with {rows:,} rows, {size / 1024**2:,.1f} MiB, from {first} to {last}"
-    yield f"Days         {verified} compared with the journal, {pending} whose facts must be computed again"
+        rows, size = sum(file.rows for file in files), sum(file.bytes for file in files)
+        days = sorted(file.day for file in files)
+        yield f"Files        {len(files):,} with {rows:,} rows, {size / 1024**2:,.1f} MiB, from {days[0]} to {days[-1]}"
 
 
 def run_lines(connection: Connection) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Which facts a run computes, by which transform. Each transform is given the good rows (sorting.py)."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 from pyspark.sql import DataFrame
 
@@ -17,7 +17,12 @@ from pipeline.writing.tables import (
     Table,
 )
 
-FACTS: tuple[tuple[Table, Callable[[DataFrame], DataFrame]], ...] = (
+
+class Transform(Protocol):
+    def __call__(self, good_rows: DataFrame, *, large: bool = False) -> DataFrame: ...
+
+
+FACTS: tuple[tuple[Table, Transform], ...] = (
     (QUEUE_FACTS, queue_facts),
     (CLIENT_FACTS, client_facts),
     (NODE_FACTS, node_facts),

@@ -12,8 +12,11 @@ from pipeline.schemas import DEAD_LETTER_CLUSTERS
 KEYS = ["day", "queue_id", "reason", "signature"]
 
 
-def dead_letter_clusters(good_rows: DataFrame) -> DataFrame:
-    """The example is the error of the last message that died so: the one that is easiest to look up."""
+def dead_letter_clusters(good_rows: DataFrame, *, large: bool = False) -> DataFrame:
+    """Nothing here is sorted, so it is all one how many rows there are (`large`).
+
+    The example is the error of the last message that died so: the one that is easiest to look up.
+    """
     dead = good_rows.where(is_outcome("dead")).withColumns(
         {
             "day": day_of("ended_at"),

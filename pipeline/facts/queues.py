@@ -11,17 +11,36 @@ from pipeline.schemas import QUEUE_FACTS
 
 KEYS = ["grain", "bucket", "queue_id"]
 NAME = ["queue_id", "queue_name", "queue_tags"]
+NO_DEATHS = "{}"
 OUTCOME_COUNTS = ("finished", "popped", "retried", "dead", "dropped")
 
 # In the order in which they are written; a reason that is missing or not among them counts as unknown.
 DEATH_REASONS = ("disconnected", "expired", "failed", "operator", "overflow", "retention", "timeout")
 
 
-def queue_facts(good_rows: DataFrame) -> DataFrame:
+def queue_facts(good_rows: DataFrame, *, large: bool = False) -> DataFrame:
     ended = good_rows.select(*NAME, "outcome", "reason", "ends_life", "size", "age", "wait", "work", "ended_at")
     happened = in_buckets(ended, "ended_at").unionByName(_posted(good_rows), allowMissingColumns=True)
-    facts = facts_by(happened, KEYS, [*_counts(), _dead_by_reason().alias("dead_by_reason")], ["wait", "work"])
+    facts = facts_by(
+        happened, KEYS, [*_counts(), _dead_by_reason().alias("dead_by_reason")], ["wait", "work"], large=large
+    )
     return conforming(facts, QUEUE_FACTS)
+
+
+def with_posted(facts: DataFrame, good_rows: DataFrame) -> DataFrame:
+    """Queue facts in which `posted` is counted again from the rows, and nothing else is changed."""
+    posted = _posted(good_rows).select(*KEYS, F.struct("queue_name", "queue_tags", "posts").alias("now"))
+    counts = [name for name, kind in facts.dtypes if kind == "bigint" and name not in ("queue_id", "posted")]
+    merged = (
+        facts.drop("posted")
+        .join(posted, KEYS, "full_outer")
+        .withColumn("posted", F.coalesce("now.posts", F.lit(0)))
+        .withColumn("queue_name", F.coalesce("queue_name", "now.queue_name"))
+        .withColumn("queue_tags", F.coalesce("queue_tags", "now.queue_tags"))
+        .fillna(0, counts)
+        .fillna(NO_DEATHS, ["dead_by_reason"])
+    )
+    return conforming(merged, QUEUE_FACTS)
 
 
 def _posted(good_rows: DataFrame) -> DataFrame:

@@ -13,7 +13,7 @@ from pipeline.schemas import SERVICE_FACTS
 KEYS = ["grain", "bucket", "service"]
 
 
-def service_facts(good_rows: DataFrame) -> DataFrame:
+def service_facts(good_rows: DataFrame, *, large: bool = False) -> DataFrame:
     """The latency is from the request to its answer, over all attempts."""
     requests = (
         good_rows.where("ends_life")
@@ -30,4 +30,4 @@ def service_facts(good_rows: DataFrame) -> DataFrame:
         count_where(is_outcome("finished")).alias("answered"),
         count_where(~is_outcome("finished")).alias("failed"),
     ]
-    return conforming(facts_by(in_buckets(requests, "ended_at"), KEYS, counts, ["latency"]), SERVICE_FACTS)
+    return conforming(facts_by(in_buckets(requests, "ended_at"), KEYS, counts, ["latency"], large=large), SERVICE_FACTS)

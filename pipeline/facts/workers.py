@@ -11,20 +11,21 @@ from pipeline.facts.percentiles import facts_by
 from pipeline.schemas import CLIENT_FACTS, NODE_FACTS
 
 
-def client_facts(good_rows: DataFrame) -> DataFrame:
+def client_facts(good_rows: DataFrame, *, large: bool = False) -> DataFrame:
     """Of attempts only: what nobody held was nobody's work. Clients without a name are one, under an empty name."""
     attempts = good_rows.where(is_outcome("finished") | is_outcome("popped") | is_failed_attempt())
-    return _work_facts(attempts, "client", CLIENT_FACTS)
+    return _work_facts(attempts, "client", CLIENT_FACTS, large=large)
 
 
-def node_facts(good_rows: DataFrame) -> DataFrame:
-    return _work_facts(good_rows, "node", NODE_FACTS)
+def node_facts(good_rows: DataFrame, *, large: bool = False) -> DataFrame:
+    return _work_facts(good_rows, "node", NODE_FACTS, large=large)
 
 
-def _work_facts(rows: DataFrame, who: str, schema: StructType) -> DataFrame:
+def _work_facts(rows: DataFrame, who: str, schema: StructType, *, large: bool) -> DataFrame:
     needed = rows.select(F.coalesce(who, F.lit("")).alias(who), "outcome", "reason", "work", "ended_at")
     counts = [
         count_where(is_outcome("finished")).alias("finished"),
         count_where(is_failed_attempt()).alias("failed"),
     ]
-    return conforming(facts_by(in_buckets(needed, "ended_at"), ["grain", "bucket", who], counts, ["work"]), schema)
+    facts = facts_by(in_buckets(needed, "ended_at"), ["grain", "bucket", who], counts, ["work"], large=large)
+    return conforming(facts, schema)

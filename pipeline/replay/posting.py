@@ -63,6 +63,10 @@ async def _post_all(
                 due = max(due, loop.time() - 1.0) + len(batch) / rate  # a pause is caught up with for a second at most
                 await _post_batch(client, library.WillowError, batch, target, record)
                 told()
+    except library.Unauthorized as error:  # an OSError, too
+        raise PipelineError(
+            f"The broker does not let us in: {error.message}", "Pass the key of a client that may post by --key-file."
+        ) from None
     except OSError as error:
         raise PipelineError(
             f"The broker cannot be reached at {target.url}: {error}", "Is it up? Is --url right?"

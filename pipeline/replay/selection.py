@@ -2,24 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.archive.files import Files
-from pipeline.archive.parts import present
+from pipeline.archive.journal_table import open_journal, present
 from pipeline.archive.staging import read_archived
 from pipeline.database import Connection
 from pipeline.errors import PipelineError
-
-PATHS = """
-    SELECT path FROM willow_archive_parts
-    WHERE state <> 'retired' AND day BETWEEN (%s AT TIME ZONE 'UTC')::date AND (%s AT TIME ZONE 'UTC')::date
-    ORDER BY path
-"""
-DAYS = "SELECT min(day), max(day) FROM willow_archive_parts WHERE state <> 'retired'"
+from pipeline.lake.table import TableFile
 
 
 @dataclass(frozen=True)
@@ -58,12 +52,14 @@ class Found:
 
 def select(spark: SparkSession, connection: Connection, archive: str, wanted: Wanted) -> DataFrame:
     """Each message once: by the row that ended its life."""
-    paths = [path for (path,) in connection.execute(PATHS, [wanted.since, wanted.until]).fetchall()]
-    if not paths:
+    archived = open_journal(connection, archive).files()
+    first, last = wanted.since.astimezone(UTC).date(), wanted.until.astimezone(UTC).date()
+    chosen = [file for file in archived if first <= file.day <= last]
+    if not chosen:
         raise PipelineError(
-            f"The archive has nothing of that time: {_days(connection)}", "Run `./willow pipeline run` to archive more."
+            f"The archive has nothing of that time: {_days(archived)}", "Run `./willow pipeline run` to archive more."
         )
-    rows = read_archived(spark, present(Files(spark, archive), paths)).where(
+    rows = read_archived(spark, present(Files(spark, archive), chosen)).where(
         (F.col("queue_name") == wanted.queue)
         & (F.col("ended_at") >= F.lit(wanted.since))
         & (F.col("ended_at") < F.lit(wanted.until))
@@ -74,9 +70,9 @@ def select(spark: SparkSession, connection: Connection, archive: str, wanted: Wa
     return rows.where(F.col("queue_tags") == F.array(*map(F.lit, wanted.tags)).cast("array<string>"))
 
 
-def _days(connection: Connection) -> str:
-    first, last = connection.execute(DAYS).fetchone() or (None, None)
-    return f"its days are {first} to {last}." if first else "it is empty."
+def _days(archived: list[TableFile]) -> str:
+    days = sorted(file.day for file in archived)
+    return f"its days are {days[0]} to {days[-1]}." if days else "it is empty."
 
 
 def look(messages: DataFrame) -> Found:

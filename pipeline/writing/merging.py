@@ -1,14 +1,15 @@
 """Staging tables and the merge that replaces days of facts."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
+from typing import Any
 
 from psycopg import sql
 from pyspark.sql import DataFrame
 
 from pipeline.database import Connection, jdbc_options
 from pipeline.options import Options
-from pipeline.writing.tables import JSON_COLUMNS, Table
+from pipeline.writing.tables import JSON_COLUMNS, STAGING, Table
 
 
 def stage_facts(connection: Connection, options: Options, table: Table, facts: DataFrame) -> None:
@@ -29,8 +30,17 @@ def stage_facts(connection: Connection, options: Options, table: Table, facts: D
 
 def merge_days(connection: Connection, table: Table, days: Sequence[date]) -> int:
     """Replace what the table has of the days by what was staged; rows that stay the same are not written again."""
+    return _merge(connection, table, sql.SQL("{} = ANY (%(these)s::date[])").format(sql.SQL(table.day)), list(days))
+
+
+def merge_minutes(connection: Connection, table: Table, minutes: Sequence[datetime]) -> int:
+    """As `merge_days`, for some minutes and not for the hours and days that they are in."""
+    return _merge(connection, table, sql.SQL("grain = 'minute' AND bucket = ANY (%(these)s)"), list(minutes))
+
+
+def _merge(connection: Connection, table: Table, meant: sql.Composable, these: list[Any]) -> int:
     staged = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table.staging))).fetchone()
-    connection.execute(_delete_gone(table), {"days": list(days)})
+    connection.execute(_delete_gone(table, meant), {"these": these})
     connection.execute(_upsert(table))
     return int(staged[0]) if staged else 0
 
@@ -47,11 +57,20 @@ def drop_staging(connection: Connection, table: Table) -> None:
     connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(table.staging)))
 
 
-def _delete_gone(table: Table) -> sql.Composed:
+def drop_leftovers(connection: Connection) -> None:
+    """The staging tables of a run that was killed: no other run is under way."""
+    found = connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND starts_with(tablename, %s)", [STAGING]
+    ).fetchall()
+    for (name,) in found:
+        connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(name)))
+
+
+def _delete_gone(table: Table, meant: sql.Composable) -> sql.Composed:
     same = sql.SQL(" AND ").join(sql.SQL("s.{0} = t.{0}").format(sql.Identifier(column)) for column in table.key)
-    return sql.SQL(
-        "DELETE FROM {} t WHERE {} = ANY (%(days)s::date[]) AND NOT EXISTS (SELECT FROM {} s WHERE {})"
-    ).format(sql.Identifier(table.name), sql.SQL(table.day), sql.Identifier(table.staging), same)
+    return sql.SQL("DELETE FROM {} t WHERE {} AND NOT EXISTS (SELECT FROM {} s WHERE {})").format(
+        sql.Identifier(table.name), meant, sql.Identifier(table.staging), same
+    )
 
 
 def _insert(table: Table) -> sql.Composed:

@@ -9,6 +9,8 @@ from pipeline import schemas
 
 JSON_COLUMNS = frozenset({"dead_by_reason"})
 
+STAGING = "willow_staging_"  # how the names of staging tables begin
+
 
 @dataclass(frozen=True)
 class Table:
@@ -19,7 +21,16 @@ class Table:
 
     @property
     def staging(self) -> str:
-        return self.name.replace("willow_", "willow_staging_", 1)
+        return self.name.replace("willow_", STAGING, 1)
+
+    @property
+    def in_lake(self) -> str:
+        return self.name.removeprefix("willow_")
+
+    @property
+    def time(self) -> str:
+        """The column that says to which day a row belongs."""
+        return "day" if "day" in self.columns else "bucket"
 
     @property
     def columns(self) -> list[str]:

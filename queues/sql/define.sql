@@ -1,18 +1,23 @@
 -- define: make a queue unless name + tags exist already; either way it comes back, with `created` saying which.
--- Runs on: queue_name_and_tags.
+-- Runs on: queue_name_and_tags_digest, queue_of_definer.
 -- Shape: no row comes back when somebody else is just making the same queue (it is not visible yet: ask again),
--- or when there are too many queues.
+-- or when there are too many queues, or too many of whoever defines this one.
 WITH made AS (
     INSERT INTO queues_queue (
         name, tags, kind, retry_limit, heartbeat_timeout, retry_delay, retry_backoff, retry_delay_max, max_length,
-        overflow, updatable, keep_bodies, retention_seconds, retention_count, retention_acked
+        overflow, updatable, keep_bodies, retention_seconds, retention_count, retention_acked, definer
     )
     SELECT %(name)s::varchar, %(tags)s::text[], %(kind)s, %(retry_limit)s, %(heartbeat_timeout)s, %(retry_delay)s,
            %(retry_backoff)s, %(retry_delay_max)s, %(max_length)s, %(overflow)s, %(updatable)s, %(keep_bodies)s,
-           %(retention_seconds)s, %(retention_count)s, %(retention_acked)s
-    WHERE NOT EXISTS (SELECT FROM queues_queue WHERE name = %(name)s::varchar AND tags = %(tags)s::text[])
+           %(retention_seconds)s, %(retention_count)s, %(retention_acked)s, %(definer)s::bigint
+    WHERE NOT EXISTS (
+        SELECT FROM queues_queue
+        WHERE name = %(name)s::varchar AND willow_tags_digest(tags) = willow_tags_digest(%(tags)s::text[])
+    )
       AND (SELECT count(*) FROM queues_queue) < %(most_queues)s
-    ON CONFLICT (name, tags) DO NOTHING
+      AND (%(most_of_definer)s::bigint = 0
+           OR (SELECT count(*) FROM queues_queue WHERE definer = %(definer)s::bigint) < %(most_of_definer)s::bigint)
+    ON CONFLICT (name, willow_tags_digest(tags)) DO NOTHING
     RETURNING *
 ), tagged AS (
     INSERT INTO queues_tag (name)
@@ -21,4 +26,5 @@ WITH made AS (
 )
 SELECT *, true AS created FROM made
 UNION ALL
-SELECT *, false FROM queues_queue WHERE name = %(name)s::varchar AND tags = %(tags)s::text[]
+SELECT *, false FROM queues_queue
+WHERE name = %(name)s::varchar AND willow_tags_digest(tags) = willow_tags_digest(%(tags)s::text[])

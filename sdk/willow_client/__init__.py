@@ -28,7 +28,8 @@ from willow_client.queue_settings import QueueSettings
 from willow_client.receipt import Receipt
 from willow_client.request import Request
 from willow_client.running import run_worker
-from willow_client.serving import ServiceWorker, serve
+from willow_client.service_worker import ServiceWorker
+from willow_client.serving import serve
 from willow_client.subscription import Subscription
 from willow_client.worker import JobEvent, QueueWorker
 

@@ -32,6 +32,11 @@ class Call:
         raise NotImplementedError
 
     @property
+    def awaited(self) -> str:
+        """What did not happen, when its time is over."""
+        return "the broker did not answer; it may have been carried out or not"
+
+    @property
     def is_wanted(self) -> bool:
         """Whether somebody still waits for what the command brings."""
         return True

@@ -21,7 +21,7 @@ async def close_in_good_order(connection: Connection) -> None:
 
 
 async def _give_everything_back(connection: Connection) -> None:
-    closing = [subscription.close() for subscription in list(connection.open_subscriptions)]
+    closing = [subscription.close() for subscription in list(connection.open_subscriptions.values())]
     await asyncio.gather(*closing, *connection.background, return_exceptions=True)
     connection.release(connection.strays)
     failing = []

@@ -6,30 +6,24 @@ socket is replaced by a new one that takes up the same identity.
 
 import asyncio
 import logging
-import random
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import count
-from typing import Any, Protocol
-from urllib.parse import urlencode
+from typing import Any, Protocol, TypeAlias
 
 from willow_client.brokers import Brokers
 from willow_client.calls import AwaitedCall, Call, error_of
 from willow_client.claims import Claims
 from willow_client.commands import Command, encode
-from willow_client.errors import ConnectionFailed, ConnectionLost, Timeout, Unauthorized, WillowError, without_query
+from willow_client.errors import ConnectionLost, Timeout, WillowError, without_query
 from willow_client.frames import AnyFrame, Delivery, Error, Hello, decode
-from willow_client.opening import OPEN_SECONDS, open_websocket
+from willow_client.link import Link
 from willow_client.options import Options
 from willow_client.outbox import Outbox
 from willow_client.timetable import Timetable
-from willow_client.websocket import WebSocket
 
 logger = logging.getLogger("willow_client")
 
-FIRST_PAUSE = 0.05  # seconds between two attempts to reconnect, doubled each time
-LONGEST_PAUSE = 5.0  # seconds
-NOT_LET_IN = 4401  # the close code of a broker that wants another key
 # Labels of subscriptions, which the broker keeps for a registered client, begin anywhere above this: those of an
 # earlier life of the program are no others of this one.
 FIRST_SUBSCRIPTION_LABEL = 2**48
@@ -49,6 +43,9 @@ class Listener(Protocol):
     def ended(self, reason: WillowError) -> None: ...
 
 
+Terms: TypeAlias = tuple[str, frozenset[str], str]  # queue, tags and match: a connection has one subscription of each
+
+
 class Closable(Protocol):
     async def close(self) -> None: ...
 
@@ -60,22 +57,17 @@ class Connection:
         self.brokers = brokers
         self.options = options
         self.strays: list[Delivery] = []  # for subscriptions of an earlier life, which nobody has taken over yet
-        self.open_subscriptions: set[Closable] = set()
+        self._early: list[Delivery] = []  # that came with the hello, and go back as soon as something can be said
+        self.open_subscriptions: dict[Terms, Closable] = {}
         self.background: set[asyncio.Task[None]] = set()  # subscriptions that are being closed
         self._listener = listener
-        self._id: str | None = None  # the identity that the broker gave us
+        self._link = Link(brokers, options, self)
         self._labels = count(1)
         self._own_labels = range(0)  # of subscriptions
         self._calls: dict[int | None, Call] = {}  # under way, by label, in the order in which they were made
         self._outbox = Outbox(batch=options.batch)
         self._flush_is_due = False
-        self._socket: WebSocket | None = None
-        self._hello: asyncio.Future[Hello] | None = None
-        self._after_hello: list[AnyFrame] = []  # what came with it, before this client could answer
-        self._lost_at = 0.0  # on the loop's clock
         self.claims_lasted = True  # whether the broker kept them over the last loss of the connection
-        self._reconnecting: asyncio.Task[None] | None = None
-        self._closing: asyncio.Task[None] | None = None
         self._ended: WillowError | None = ConnectionLost("This client is not open: use `async with`, or await open().")
 
     # opening and closing
@@ -86,7 +78,7 @@ class Connection:
 
     @property
     def is_connected(self) -> bool:
-        return self._socket is not None
+        return self._link.socket is not None
 
     async def open(self) -> None:
         """Connect for the first time, to any of the brokers; raises if that fails."""
@@ -94,39 +86,26 @@ class Connection:
         self.claims = Claims(self, self.loop)
         self._deadlines: Timetable[int] = Timetable(self.loop, self._timed_out)
         self._ended = None
-        for left in reversed(range(len(self.brokers.choice))):
-            try:
-                await self._connect()
-                return
-            except ConnectionFailed as error:
-                self.brokers.failed()
-                if not left:
-                    self._end(error)
-                    raise
-            except BaseException as error:
-                self._end(error if isinstance(error, WillowError) else ConnectionLost("It was never opened."))
-                raise
+        try:
+            await self._link.open()
+        except BaseException as error:
+            self._end(error if isinstance(error, WillowError) else ConnectionLost("It was never opened."))
+            raise
 
     async def close(self) -> None:
         self._end(ConnectionLost("This client was closed."))
-        if self._reconnecting is not None:
-            self._reconnecting.cancel()
-        if self._socket is not None:
-            socket, self._socket = self._socket, None
-            await socket.close()
+        await self._link.close()
 
     def move(self, url: str) -> None:
         """Go on at another broker, as a client that holds nothing."""
-        self.brokers.current, self._id = url, None
-        self._flush()
-        if self._socket is not None:
-            self._closing = self.loop.create_task(self._socket.close())
+        self.flush()
+        self._link.move(url)
 
     def _end(self, reason: WillowError) -> None:
         """From here on nothing is sent and every command fails."""
         if self._ended is not None:
             return
-        self._flush()
+        self.flush()
         self._ended = reason
         self._outbox.let_everybody_go()
         self.claims.clear()
@@ -183,7 +162,7 @@ class Connection:
 
     def say(self, command: Command) -> None:
         """Send a command that has a meaning on this socket only; while there is none, it is dropped."""
-        if self._socket is not None and self._ended is None:
+        if self.is_connected and self._ended is None:
             self._send_soon(encode(command))
 
     def release(self, deliveries: Iterable[Delivery]) -> None:
@@ -195,11 +174,11 @@ class Connection:
         self._outbox.put(encoded)
         if not self._flush_is_due:
             self._flush_is_due = True
-            self.loop.call_soon(self._flush)
+            self.loop.call_soon(self.flush)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         self._flush_is_due = False
-        socket = self._socket
+        socket = self._link.socket
         while self._outbox and socket is not None and socket.takes_texts:
             socket.send(self._outbox.next_text())
 
@@ -215,7 +194,7 @@ class Connection:
         if self._outbox.withdraw(call.encoded):
             why = "it was not sent, because the broker cannot be reached"
         else:
-            why = "the broker did not answer; it may have been carried out or not"
+            why = call.awaited
         url = without_query(self.brokers.current)
         call.fail(Timeout(f"Within {call.seconds:g} seconds {why}. Broker: {url}. Give more time with timeout=…."))
         if not call.outlives_timeout:
@@ -223,7 +202,7 @@ class Connection:
 
     # answers
 
-    def _received(self, text: bytes) -> None:
+    def received(self, text: bytes) -> None:
         for frame in decode(text):
             call = self._calls.get(frame.label)
             if call is None:
@@ -233,23 +212,14 @@ class Connection:
 
     def _unasked(self, frame: AnyFrame) -> None:
         if isinstance(frame, Hello):
-            if self._hello is not None and not self._hello.done():
-                self._hello.set_result(frame)
-        elif self._hello is not None and self._hello.done():
-            self._after_hello.append(frame)
+            self._link.greet(frame)
         elif isinstance(frame, Delivery):
             self._take_stray(frame)
         elif frame.label is not None:
             pass  # the answer to a call that has been given up
-        elif self._listener is not None and self._socket is not None:
+        elif self._listener is not None and self.is_connected:
             self._listener.unasked(frame)
-        elif isinstance(frame, Error):
-            self._refused(frame)
-
-    def _refused(self, frame: Error) -> None:
-        if self._hello is not None and not self._hello.done():
-            self._hello.set_exception(error_of(frame))
-        else:
+        elif isinstance(frame, Error) and not self._link.refuse(error_of(frame)):
             logger.warning("The broker refused a command: %s", error_of(frame))
 
     def _take_stray(self, delivery: Delivery) -> None:
@@ -257,62 +227,30 @@ class Connection:
         if delivery.finished or self.claims.holds_attempt(delivery):
             return
         if delivery.label is None or self._is_own_label(delivery.label):
-            self.release([delivery])
+            if self.is_connected:
+                self.release([delivery])
+            else:
+                self._early.append(delivery)
         else:
             self.strays.append(delivery)
 
     def _is_own_label(self, label: int) -> bool:
         return label < FIRST_SUBSCRIPTION_LABEL or label in self._own_labels
 
-    # the socket
+    # what the link tells
 
-    async def _connect(self) -> None:
-        """Open a socket and wait for the broker's hello on it."""
-        url = self.brokers.current
-        hello = self._hello = self.loop.create_future()
-        self._after_hello = []
-        try:
-            socket = await open_websocket(
-                url,
-                urlencode({"hold": self.options.hold, **({"id": self._id, "resend": "true"} if self._id else {})}),
-                self.options.headers(),
-                received=self._received,
-                resumed=self._flush,
-                ping_interval=self.options.ping_interval,
-                ssl=self.options.ssl,
-            )
-            socket.closed.add_done_callback(lambda closed: self._lost(socket, url, closed.result()))
-            said = await self._greeting(socket, url, hello)
-        finally:
-            self._hello = None
-        self._begin(socket, said)
-
-    async def _greeting(self, socket: WebSocket, url: str, hello: asyncio.Future[Hello]) -> Hello:
-        try:
-            async with asyncio.timeout(OPEN_SECONDS):
-                return await hello
-        except TimeoutError:
-            socket.abort()
-            raise ConnectionFailed(url, "The broker at {url} does not say hello.", "Is it a Willow broker?") from None
-        except BaseException:
-            socket.abort()
-            raise
-
-    def _begin(self, socket: WebSocket, hello: Hello) -> None:
-        before, self._id = self._id, hello.id
-        self._socket = socket
-        if before is not None:
-            self._resume(was_known=before == hello.id)
-        for frame in self._after_hello:
-            self._unasked(frame)
-        self._flush()
+    def connected(self, node: str, *, is_known: bool, is_first: bool) -> None:
+        if not is_first:
+            self._resume(was_known=is_known)
+        early, self._early = self._early, []
+        self.release(early)
+        self.flush()
         if self._listener is not None:
-            self._listener.connected(hello.node)
+            self._listener.connected(node)
 
     def _resume(self, *, was_known: bool) -> None:
         """Claims have lasted if the broker knew us in time; each is asked after, to be sure."""
-        away = self.loop.time() - self._lost_at
-        self.claims_lasted = was_known and away < self.options.hold
+        self.claims_lasted = was_known and self._link.seconds_lost < self.options.hold
         if not was_known:
             lost = ConnectionLost("The connection was lost, and what this client was to be told with it.")
             for call in [call for call in self._calls.values() if not call.needs_repeating]:
@@ -321,17 +259,11 @@ class Connection:
                     call.fail(lost)
         self.claims.confirm_all()
 
-    def _lost(self, socket: WebSocket, url: str, close_code: int | None) -> None:
-        if self._hello is not None and not self._hello.done():
-            self._hello.set_exception(_why_closed(url, close_code))
-        if socket is self._socket and self._ended is None:
-            self._socket = None
-            self._lost_at = self.loop.time()
-            if self._listener is not None:
-                self._outbox.clear()
-                self._listener.lost()
-            self._keep_what_can_be_repeated()
-            self._reconnecting = self.loop.create_task(self._reconnect())
+    def disconnected(self) -> None:
+        if self._listener is not None:
+            self._outbox.clear()
+            self._listener.lost()
+        self._keep_what_can_be_repeated()
 
     def _keep_what_can_be_repeated(self) -> None:
         unsent = self._outbox.unsent()
@@ -349,37 +281,7 @@ class Connection:
                 )
         self._outbox.put_first(again)
 
-    async def _reconnect(self) -> None:
-        for pause in _pauses():
-            await asyncio.sleep(pause)
-            try:
-                await self._connect()
-            except Unauthorized as error:
-                self._give_up(error)
-                return
-            except WillowError as error:
-                logger.info("Not connected to the broker yet: %s", error)
-                if isinstance(error, ConnectionFailed):
-                    self.brokers.failed()
-            else:
-                return
-
-    def _give_up(self, reason: WillowError) -> None:
+    def given_up(self, reason: WillowError) -> None:
         self._end(reason)
         if self._listener is not None:
             self._listener.ended(reason)
-
-
-def _why_closed(url: str, close_code: int | None) -> WillowError:
-    if close_code == NOT_LET_IN:
-        return Unauthorized(url)
-    reason = f"The broker at {{url}} closed the connection before its hello (close code {close_code})."
-    return ConnectionFailed(url, reason, "It may be stopping; try again.")
-
-
-def _pauses() -> Iterator[float]:
-    """Seconds to wait before each attempt, spread so that not all clients of a broker come back at once."""
-    longest = FIRST_PAUSE
-    while True:
-        yield random.uniform(0, longest)
-        longest = min(2 * longest, LONGEST_PAUSE)

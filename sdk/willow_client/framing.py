@@ -30,8 +30,32 @@ def frame(kind: int, payload: bytes) -> bytes:
         head = struct.pack("!BBH", FIN | kind, MASKED | 126, length)
     else:
         head = struct.pack("!BBQ", FIN | kind, MASKED | 127, length)
-    mask = os.urandom(4)
+    mask = _masks.next()
     return head + mask + apply_mask(payload, mask)
+
+
+class Masks:
+    """Unforeseeable, as the protocol wants them; asking the system for each would cost as much as all of a frame."""
+
+    MANY = 4096  # bytes
+
+    def __init__(self) -> None:
+        self._bytes = b""
+        self._used = 0
+
+    def next(self) -> bytes:
+        if self._used == len(self._bytes):
+            self._bytes, self._used = os.urandom(self.MANY), 0
+        self._used += 4
+        return self._bytes[self._used - 4 : self._used]
+
+    def forget(self) -> None:
+        """A process that was forked must not use those of its parent."""
+        self._bytes, self._used = b"", 0
+
+
+_masks = Masks()
+os.register_at_fork(after_in_child=_masks.forget)
 
 
 class FrameReader:

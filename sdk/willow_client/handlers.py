@@ -100,3 +100,24 @@ def _settle(result: asyncio.Future[Any], outcome: Any, error: BaseException | No
         result.set_exception(RuntimeError(f"The handler raised {error!r}."))
     else:
         result.set_exception(error)
+
+
+class Runners(Generic[Subject]):
+    """As many as are needed at once; those that have run before run again."""
+
+    def __init__(self, handler: Handler[Subject], name: str) -> None:
+        self._handler = handler
+        self._name = name
+        self._idle: list[Runner[Subject]] = []
+
+    def take(self) -> Runner[Subject]:
+        if self._idle:
+            return self._idle.pop()
+        return Awaited(self._handler) if is_asynchronous(self._handler) else InThread(self._handler, self._name)
+
+    def put_back(self, runner: Runner[Subject]) -> None:
+        self._idle.append(runner)
+
+    def close(self) -> None:
+        for runner in self._idle:
+            runner.close()

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from willow_client.connection import Connection
 
 
+MOST_AT_ONCE = 10_000  # messages of one fetch or pop, and posts under way of one post_many
+
+
 class _NotGiven(Enum):
     token = 0
 

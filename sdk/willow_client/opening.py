@@ -12,7 +12,8 @@ from willow_client.errors import ConnectionFailed, without_query
 from willow_client.websocket import Received, WebSocket
 
 OPEN_SECONDS = 10
-SILENT_SECONDS = 1  # after which a port that should speak TLS is suspected to speak none
+# What answers of ports that speak no TLS look like to it.
+OF_PLAIN_PORTS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
 EXAMPLE = "ws://127.0.0.1:8080/connect/"
 
 
@@ -52,10 +53,11 @@ async def open_websocket(
             return await _open(uri, make, ssl)
     except TimeoutError:
         reason = f"Nothing answered at {{url}} within {OPEN_SECONDS} seconds."
-        raise ConnectionFailed(url, reason, "Is the address right, and does a firewall let you through?") from None
-    except SpeaksNoTls:
-        raise ConnectionFailed(url, "The port of {url} speaks no TLS.", "Use ws:// instead of wss://.") from None
+        remedy = "Is the address right, and does a firewall let you through?"
+        raise ConnectionFailed(url, reason, f"{remedy} Does the port speak TLS?" if uri.secure else remedy) from None
     except tls.SSLError as error:
+        if error.reason in OF_PLAIN_PORTS:
+            raise ConnectionFailed(url, "The port of {url} speaks no TLS.", "Use ws:// instead of wss://.") from error
         raise ConnectionFailed(url, f"No TLS connection to {{url}}: {error}.", _TLS_REMEDY) from error
     except OSError as error:
         raise ConnectionFailed(url, f"No connection to {{url}}: {error}.", _REMEDY) from error
@@ -78,40 +80,12 @@ def _handshake_remedy(url: str, error: InvalidHandshake) -> str:
     return "Is it a TLS port? Use wss:// then."
 
 
-class SpeaksNoTls(Exception):
-    pass
-
-
 async def _open(uri: WebSocketURI, make: Callable[[], WebSocket], ssl: tls.SSLContext | None) -> WebSocket:
     loop = asyncio.get_running_loop()
-    if uri.secure:
-        connecting = loop.create_task(loop.create_connection(make, uri.host, uri.port, ssl=ssl or True))
-        try:
-            await asyncio.wait({connecting}, timeout=SILENT_SECONDS)
-            if not connecting.done() and await _speaks_http(uri):
-                raise SpeaksNoTls
-            _, websocket = await connecting
-        finally:
-            connecting.cancel()
-    else:
-        _, websocket = await loop.create_connection(make, uri.host, uri.port)
+    _, websocket = await loop.create_connection(make, uri.host, uri.port, ssl=(ssl or True) if uri.secure else None)
     try:
         await websocket.opened
     except BaseException:
         websocket.abort()
         raise
     return websocket
-
-
-async def _speaks_http(uri: WebSocketURI) -> bool:
-    """A plain HTTP server waits for ever for the rest of what TLS begins with; so it is asked in its own language."""
-    try:
-        async with asyncio.timeout(SILENT_SECONDS):
-            reader, writer = await asyncio.open_connection(uri.host, uri.port)
-            try:
-                writer.write(b"GET / HTTP/1.0\r\n\r\n")
-                return await reader.read(5) == b"HTTP/"
-            finally:
-                writer.close()
-    except (OSError, TimeoutError):
-        return False

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 # A repeated post is recognised by the broker for a while only (WILLOW_DEDUPE_SECONDS, 300 by default).
 REPEATABLE_SECONDS = 240.0
-ENDS = ("finish", "drop")  # stages after which a message has no more
+LATER = ("assign", "finish")  # what workers do, and the broker only tells
+ENDS: tuple[Stage, ...] = ("finish", "drop")  # stages after which a message has no more
 
 
 class Receipt:
@@ -149,6 +150,12 @@ class FollowedPost(PostCall):
         self._notices: list[Notice] = []
         self._arrived = asyncio.Event()
         self._ended: WillowError | None = None
+
+    @property
+    def awaited(self) -> str:
+        if self.wait not in LATER:
+            return super().awaited
+        return f"the notice `{self.wait}` of the message in {self._queue} did not come; the message stays there"
 
     @property
     def waits_for_notices(self) -> bool:

@@ -7,8 +7,8 @@ from typing import Self
 
 from willow_client.calls import StandingCall
 from willow_client.commands import Match, Subscribe, Unsubscribe
-from willow_client.connection import Connection
-from willow_client.errors import WillowError
+from willow_client.connection import Connection, Terms
+from willow_client.errors import ObjectAlreadyExists, WillowError
 from willow_client.frames import AnyFrame, Delivery, Error, Notice
 from willow_client.message import Message
 
@@ -25,9 +25,9 @@ class Subscription:
     def __init__(self, connection: Connection, command: Subscribe) -> None:
         self._connection = connection
         self._command = command
+        self._terms: Terms = (command.queue, frozenset(command.tags), _match(command))
         self._call: SubscriptionCall | None = None
         self._entered = False
-        self._background: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         self._entered = True
@@ -63,14 +63,18 @@ class Subscription:
 
         `forget` gives up a stream's position as well.
         """
+        await self._give_back(self._end(forget=forget))
+
+    def _end(self, *, forget: bool = False) -> list[Delivery]:
+        """From here on nothing more comes, and the client can subscribe anew. Returns what is to be given back."""
         call, self._call = self._call, None
-        if call is None or not self._connection.is_open:
-            return
         connection = self._connection
-        connection.open_subscriptions.discard(self)
+        if call is None or not connection.is_open:
+            return []
+        connection.open_subscriptions.pop(self._terms, None)
         connection.stop(call.label)
         connection.say(Unsubscribe(label=call.label, forget=forget))
-        await self._give_back([delivery for delivery in call.deliveries if connection.claims.holds(delivery)])
+        return [delivery for delivery in call.deliveries if connection.claims.holds(delivery)]
 
     async def _give_back(self, deliveries: list[Delivery]) -> None:
         connection = self._connection
@@ -82,26 +86,35 @@ class Subscription:
         await asyncio.gather(*answers, return_exceptions=True)
 
     def abandon(self) -> None:
-        """The loop over it was left: close it soon."""
+        """The loop over it was left: end it now, and give back soon."""
         if self._call is not None and self._connection.is_open:
-            task = self._connection.loop.create_task(self.close())
+            task = self._connection.loop.create_task(self._give_back(self._end()))
             self._connection.background.add(task)
             task.add_done_callback(self._connection.background.discard)
 
     async def _begin(self) -> "SubscriptionCall":
         if self._call is None:
+            self._refuse_a_second_one()
             self._command.label = self._connection.new_subscription_label()
             self._call = SubscriptionCall(self._connection, self._command)
             self._connection.start(self._call)
-            self._connection.open_subscriptions.add(self)
+            self._connection.open_subscriptions[self._terms] = self
         call = self._call
         try:
             await asyncio.shield(call.answer)
         except WillowError:
             self._call = None
-            self._connection.open_subscriptions.discard(self)
+            self._connection.open_subscriptions.pop(self._terms, None)
             raise
         return call
+
+    def _refuse_a_second_one(self) -> None:
+        """The broker would take the first for replaced, and its reader would wait for ever."""
+        if self._terms in self._connection.open_subscriptions:
+            queue = self._command.queue
+            reason = f"This client reads {queue} already, with the same tags and match."
+            remedy = "Close that subscription first, let it have more in_flight, or connect another client."
+            raise ObjectAlreadyExists("ObjectAlreadyExists", queue, f"{reason} {remedy}")
 
 
 class Iteration:
@@ -178,12 +191,16 @@ class SubscriptionCall(StandingCall):
         self._wake()
 
 
+def _match(command: Subscribe) -> Match:
+    return command.match or ("exact" if command.tags else "all")
+
+
 def _reads(command: Subscribe, delivery: Delivery) -> bool:
     """Whether the subscription reads the queue that the message comes from."""
     if command.queue != delivery.queue:
         return False
     wanted, tags = frozenset(command.tags), frozenset(delivery.tags)
-    match: Match = command.match or ("exact" if wanted else "all")
+    match = _match(command)
     if match == "all":
         return True
     if match == "exact":

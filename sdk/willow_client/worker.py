@@ -19,7 +19,7 @@ from willow_client.processes import InProcess
 from willow_client.subscription import Subscription
 
 if TYPE_CHECKING:
-    from willow_client.client import Client
+    from willow_client.client_taking import TakingClient
 
 logger = logging.getLogger("willow_client")
 
@@ -60,7 +60,7 @@ class QueueWorker:
 
     def __init__(
         self,
-        client: "Client",
+        client: "TakingClient",
         queue: str,
         handler: Handler[Message],
         *,

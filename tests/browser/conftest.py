@@ -58,7 +58,7 @@ def login(broker: Cluster, chromium: Browser) -> dict[str, object]:
     page.get_by_label("Username").fill(OPERATOR)
     page.locator("input[name=password]").fill(PASSWORD)
     page.keyboard.press("Enter")
-    page.wait_for_url("**/admin/")
+    page.wait_for_url("**/console/")
     expect(page.locator(".screen")).to_be_visible()
     state = context.storage_state()
     context.close()
@@ -75,6 +75,7 @@ def page(broker: Cluster, chromium: Browser, login: dict[str, object]) -> Iterat
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if "Content Security Policy" in said.text else None)
     yield page
     context.close()
     assert not complaints, complaints

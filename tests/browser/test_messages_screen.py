@@ -149,3 +149,29 @@ def test_a_message_shows_its_life_while_it_goes_on(
     programs.run(worker.finish(programs.run(worker.fetch(queue))))
     expect(page.locator(".message-head .badge")).to_have_text("finished")
     expect(page.locator(".timeline li").last).to_contain_text("Finished")
+
+
+def test_a_message_is_posted_by_hand_changed_and_seen_in_progress(
+    page: Page, looks: Looks, broker: Cluster, programs: Programs, poster: Client
+) -> None:
+    queue = "sales.by-hand"
+    page.goto("/console/messages/")
+    page.get_by_role("link", name="Post a message").click()
+    page.get_by_label("Queue").fill(queue)
+    page.get_by_label("Body").fill('{"order": 1}')
+    looks.good("message-new")
+    confirm(page, "Post")
+    told(page, f"Posted message 1 to {queue}.")
+    page.get_by_role("link", name="Change", exact=True).click()
+    page.get_by_label("Body").fill('{"order": 2}')
+    confirm(page, "Save")
+    told(page, "Changed message 1.")
+    message = programs.run(poster.fetch(queue))
+    assert message["body"] == '{"order": 2}'
+    page.goto("/console/work/")
+    expect(page.get_by_role("row").filter(has_text=queue)).to_contain_text("none")
+    looks.good("work")
+    programs.run(poster.finish(message))
+    expect(page.get_by_role("row").filter(has_text=queue)).to_have_count(0)
+    actions = broker.query("SELECT action FROM delivery_auditentry WHERE target = 'sales.by-hand' ORDER BY id")
+    assert [action for (action,) in actions] == ["post message", "change message"]

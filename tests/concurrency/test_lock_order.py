@@ -111,6 +111,34 @@ def post() -> dict[str, Any]:
     }
 
 
+ONE_POST = {
+    **dict.fromkeys(("sequence", "former", "delay", "ttl", "key", "poster", "label", "work_timeout", "holder")),
+    "index_before": None,
+    "queue_id": QUEUES[0],
+    "priority": 0,
+    "body": b"x",
+    "notify": 0,
+    "node": 1,
+}
+ONE_DEMAND = {
+    "queue_id": QUEUES[0],
+    "places": 2,
+    "floor_rank": -(2**40),
+    "floor_index": 0,
+    "holder": BigintColumn([HOLDER] * 2),
+    "work_timeout": Float8Column([-1.0] * 2),
+    "node": 1,
+}
+ONE_FINISH = {
+    **dict.fromkeys(("attempt", "client", "reply")),
+    "queue_id": QUEUES[0],
+    "sequence": CLAIMED[0],
+    "index": CLAIMED[0],
+    "holder": HOLDER,
+    "outcome": "finished",
+    "node": 1,
+    "node_name": "test",
+}
 ACROSS = {
     "queue_id": BigintColumn(QUEUES),
     "places": 4,
@@ -135,11 +163,14 @@ Parameters = Callable[[], Mapping[str, Any]]
 
 STATEMENTS: dict[str, Parameters] = {
     "post": post,
+    "post_one": lambda: ONE_POST,
     "lock_queues": lambda: {"queue_id": list(QUEUES)},
     "claim": demand,
+    "claim_from_one": lambda: ONE_DEMAND,
     "pop": demand,
     "claim_across": lambda: ACROSS,
     "finish": lambda: ids(*CLAIMED),
+    "finish_one": lambda: ONE_FINISH,
     "retry": lambda: ids(*CLAIMED),
     "keepalive": lambda: ids(*CLAIMED),
     "release": lambda: ids(*CLAIMED),
@@ -159,6 +190,7 @@ STATEMENTS: dict[str, Parameters] = {
     "come_due": lambda: {"queue_id": list(QUEUES), "now": None, "limit": 100},
     "retry_now": lambda: ids(*DELAYED),
     "reprioritise": lambda: ids(*READY, *DELAYED) | {"priority": 5},
+    "rewrite": lambda: {"queue_id": 1, "sequence": 1, "index": 1, "body": b"new", "priority": 5},
     "replace": lambda: REPLACED,
     "drop": lambda: ids(*CLAIMED, *READY, *DELAYED) | {"forced": True},
     "drop_oldest": lambda: {

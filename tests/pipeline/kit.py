@@ -11,9 +11,12 @@ from pyspark.sql import SparkSession
 
 from pipeline.archive.appending import append_settled
 from pipeline.archive.files import Files
-from pipeline.archive.parts import begin_offset, read_offset, roll_forward
+from pipeline.archive.journal_table import open_journal
+from pipeline.archive.leftovers import sweep
+from pipeline.archive.offset import begin_offset, read_offset
 from pipeline.archive.verification import verify_days
 from pipeline.database import connect, fingerprint
+from pipeline.lake.table import TableFile
 from pipeline.options import Options
 from pipeline.progress import Silent
 from pipeline.run import backfill, run
@@ -90,9 +93,13 @@ class Ledger:
         done: list[int] = []
         with connect(self.url) as connection:
             offset = read_offset(connection) or begin_offset(connection, fingerprint(connection), self.options.archive)
-            roll_forward(connection, Files(spark, self.options.archive))
+            sweep(connection, Files(spark, self.options.archive))
             append_settled(
-                spark, connection, self.options, first=offset.next_tx, archived=lambda rows, _: done.append(rows)
+                spark,
+                connection,
+                self.options,
+                first=offset.next_tx,
+                archived=lambda slice_, _: done.append(slice_.rows),
             )
         return sum(done)
 
@@ -107,9 +114,14 @@ class Ledger:
 
     def archived(self, spark: SparkSession) -> list[tuple[int, str]]:
         """Index and outcome of every row in the files that count, in order."""
-        paths = [f"{self.options.archive}/{path}" for (path,) in self.query("SELECT path FROM willow_archive_parts")]
-        rows = spark.read.parquet(*paths).select("index", "outcome").collect() if paths else []
+        urls = [file.url for file in self.files()]
+        rows = spark.read.parquet(*urls).select("index", "outcome").collect() if urls else []
         return sorted((row["index"], row["outcome"]) for row in rows)
+
+    def files(self) -> list[TableFile]:
+        """The files of the journal that count."""
+        with connect(self.url) as connection:
+            return open_journal(connection, self.options.archive).files()
 
     def facts(self) -> dict[str, list[Any]]:
         """All facts, without the numbers of their rows."""

@@ -76,7 +76,11 @@ def test_nothing_is_said_to_a_reader_that_has_gone(ledger: Ledger) -> None:
 
 
 def test_a_run_that_is_stopped_is_written_down_as_stopped(ledger: Ledger) -> None:
-    with connect(ledger.url) as connection, pytest.raises(KeyboardInterrupt), recorded(connection, "run"):
+    with (
+        connect(ledger.url) as connection,
+        pytest.raises(KeyboardInterrupt),
+        recorded(connection, "run", ledger.options),
+    ):
         raise KeyboardInterrupt
     assert ledger.query("SELECT state, error FROM willow_pipeline_runs") == [("failed", "It was stopped.")]
 

@@ -1,11 +1,11 @@
 """Files of the archive that somebody deleted, and the user's way out."""
 
-import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.archive import appending
 from pipeline.errors import PipelineError
 from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, row
 
@@ -15,16 +15,16 @@ FINISHED = "SELECT finished FROM willow_queue_facts WHERE grain = 'day' ORDER BY
 
 
 @pytest.fixture
-def half_done(ledger: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Ledger:
-    """Rows of two days are in place; more of both count, and are still where they were staged."""
+def with_losses(ledger: Ledger, spark: SparkSession) -> Ledger:
+    """Two files of each of two days were archived; the first of each day is gone."""
     ledger.make_day(YESTERDAY.date())
     ledger.write(row(1, YESTERDAY), row(2))
     ledger.run(spark)
+    lost = [file.url for file in ledger.files()]
     ledger.write(row(3, YESTERDAY), row(4))
-    with monkeypatch.context() as patched:
-        patched.setattr(appending, "roll_forward", dying)
-        with pytest.raises(ConnectionAbortedError):
-            ledger.run(spark)
+    ledger.run(spark)
+    for url in lost:
+        Path(urlsplit(url).path).unlink()
     return ledger
 
 
@@ -32,47 +32,30 @@ def indexes(ledger: Ledger, spark: SparkSession) -> list[int]:
     return [index for index, _ in ledger.archived(spark)]
 
 
-def test_files_lost_before_they_were_in_place_are_made_again(half_done: Ledger, spark: SparkSession) -> None:
-    staged = half_done.query("SELECT staged FROM willow_archive_parts WHERE state = 'committed' ORDER BY path")
-    shutil.rmtree(half_done.folder / "_staging")
-    with pytest.raises(
-        PipelineError, match=rf"lacks \S+/{staged[0][0]}, which has rows of .*`./willow pipeline backfill`"
-    ):
-        half_done.run(spark)
-    done = half_done.backfill(spark, since=NOON.date(), until=NOON.date())  # both days are mended all the same
-    assert done.rows == 4
-    assert indexes(half_done, spark) == [1, 2, 3, 4]
-    assert half_done.query(FINISHED) == [(2,), (2,)]
-    assert half_done.query("SELECT DISTINCT state FROM willow_archive_parts") == [("placed",)]
-    half_done.write(row(5))
-    assert half_done.run(spark).rows == 1
-    assert indexes(half_done, spark) == [1, 2, 3, 4, 5]
-
-
-def test_mending_that_is_killed_can_be_done_again(
-    half_done: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+def test_files_that_are_gone_are_made_again_though_the_mending_was_killed(
+    with_losses: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.rmtree(half_done.folder / "_staging")
+    with pytest.raises(PipelineError, match=r"lacks \S+\.parquet and 1 more.*backfill"):
+        with_losses.run(spark, since=YESTERDAY.date())
     with monkeypatch.context() as patched:
-        patched.setattr("pipeline.archive.backfilling.add_parts", dying)
+        patched.setattr("pipeline.archive.backfilling.days_changed", dying)
         with pytest.raises(ConnectionAbortedError):
-            half_done.backfill(spark)
-    half_done.backfill(spark)
-    assert indexes(half_done, spark) == [1, 2, 3, 4]
-    assert half_done.query(FINISHED) == [(2,), (2,)]
+            with_losses.backfill(spark)
+    with_losses.backfill(spark)
+    assert indexes(with_losses, spark) == [1, 2, 3, 4]
+    assert with_losses.query(FINISHED) == [(2,), (2,)]
+    with_losses.write(row(5))
+    assert with_losses.run(spark).rows == 1
+    assert indexes(with_losses, spark) == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("also_in_place", [False, True])
 def test_what_neither_journal_nor_archive_has_is_given_up_only_if_asked(
-    half_done: Ledger, spark: SparkSession, *, also_in_place: bool
+    with_losses: Ledger, spark: SparkSession
 ) -> None:
-    shutil.rmtree(half_done.folder / "_staging")
-    if also_in_place:
-        shutil.rmtree(half_done.folder / "journal" / f"day={YESTERDAY.date()}")
-    half_done.query(f"DROP TABLE delivery_journal_{YESTERDAY:%Y%m%d}")
-    with pytest.raises(PipelineError, match=r"lacks \S+_staging/\S+, and .*no longer .*\(rows: 1\).*--forget-lost"):
-        half_done.backfill(spark)
-    half_done.backfill(spark, forget_lost=True)
-    assert indexes(half_done, spark) == ([2, 4] if also_in_place else [1, 2, 4])
-    assert half_done.query(FINISHED) == ([(2,)] if also_in_place else [(1,), (2,)])
-    half_done.run(spark)
+    with_losses.query(f"DROP TABLE delivery_journal_{YESTERDAY:%Y%m%d}")
+    with pytest.raises(PipelineError, match=r"lacks \S+\.parquet, and .*no longer .*\(rows: 1\).*--forget-lost"):
+        with_losses.backfill(spark)
+    with_losses.backfill(spark, forget_lost=True)
+    assert indexes(with_losses, spark) == [2, 3, 4]
+    assert with_losses.query(FINISHED) == [(1,), (2,)]
+    with_losses.run(spark, since=NOON.date())

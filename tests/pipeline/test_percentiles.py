@@ -30,6 +30,19 @@ def oracle(values: list[int], percent: int) -> float:
 
 @A_FEW
 @given(groups=GROUPS)
+def test_percentiles_range_by_range_are_the_same_as_at_once(spark: SparkSession, groups: list[list[int]]) -> None:
+    grains = ("minute", "hour", "day")
+    rows = [(grains[number % 3], number, value) for number, values in enumerate(groups) for value in [*values, None]]
+    frame = spark.createDataFrame(rows, "grain string, key int, wait bigint")
+    counts = [F.count("*").alias("rows")]
+    at_once = facts_by(frame, ["grain", "key"], counts, ["wait"])
+    by_range = facts_by(frame, ["grain", "key"], counts, ["wait"], large=True)
+    assert by_range.columns == at_once.columns
+    assert sorted(map(str, by_range.collect())) == sorted(map(str, at_once.collect()))
+
+
+@A_FEW
+@given(groups=GROUPS)
 def test_percentiles_are_those_of_the_oracle(spark: SparkSession, groups: list[list[int]]) -> None:
     rows = [(number, value) for number, values in enumerate(groups) for value in values]
     found = facts_by(spark.createDataFrame(rows, "key int, wait bigint"), ["key"], [], ["wait"]).collect()

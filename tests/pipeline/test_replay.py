@@ -259,6 +259,15 @@ def test_what_cannot_be_done_is_explained(replay: Replay, more: tuple[str, ...],
         replay(*more)
 
 
+def test_a_key_that_the_broker_does_not_know_is_not_taken_for_a_broker_that_is_down(
+    replay: Replay, broker: Cluster, tmp_path: Path
+) -> None:
+    key_file = tmp_path / "key"
+    key_file.write_text("nobody's")
+    with pytest.raises(PipelineError, match="does not let us in"):
+        replay("--go", "--url", broker.node.url, "--key-file", str(key_file))
+
+
 @pytest.mark.parametrize("more", [("--rate", "0"), ("--rate", "nan"), ("--from", "noon"), ("--go", "--dry-run")])
 def test_bad_arguments_are_refused(replay: Replay, more: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit):

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import PipelineError
 from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, fill, row
+from tests.pipeline.test_lake import catalog_of
 from willow_site.embedded.account import service_account
 from willow_site.embedded.binaries import postgres_binaries
 from willow_site.embedded.postgres import throwaway_postgres
@@ -45,10 +46,9 @@ def restore(ledger: Ledger, tmp_path: Path) -> Iterator[Restore]:
         yield restore
 
 
-def files_in_place(ledger: Ledger, spark: SparkSession) -> list[int]:
-    """What whoever reads the folder as it is finds: the index of every row."""
-    rows = spark.read.parquet(f"{ledger.options.archive}/journal/*/*.parquet").select("index").collect()
-    return sorted(row["index"] for row in rows)
+def seen_by_readers(ledger: Ledger) -> list[int]:
+    """The index of every row that a reader of the table finds."""
+    return sorted(catalog_of(ledger).load_table("willow.journal").scan().to_arrow()["index"].to_pylist())
 
 
 def test_archive_and_facts_are_the_same_after_dump_and_restore(
@@ -65,7 +65,7 @@ def test_archive_and_facts_are_the_same_after_dump_and_restore(
         restored.run(spark)
     restored.backfill(spark)
     assert restored.archived(spark) == archived
-    assert files_in_place(restored, spark) == [index for index, _ in archived]
+    assert seen_by_readers(restored) == [index for index, _ in archived]
     assert restored.facts() == facts
     restored.write(row(1000), row(1001, YESTERDAY))
     assert restored.run(spark).rows == 2
@@ -90,19 +90,19 @@ def test_rows_on_both_sides_of_the_dump_count_as_the_restored_database_has_them(
     dump()
     ledger.write(row(4))
     ledger.run(spark)
-    assert files_in_place(ledger, spark) == [1, 2, 3, 4]
+    assert seen_by_readers(ledger) == [1, 2, 3, 4]
     restored = restore()
     restored.write(row(5))
     restored.backfill(spark)
     assert [index for index, _ in restored.archived(spark)] == [1, 2, 3, 5]
-    assert files_in_place(restored, spark) == [1, 2, 3, 5]
-    [aside] = restored.folder.glob(f"_aside/*/journal/day={NOON.date()}/*.parquet")
+    assert seen_by_readers(restored) == [1, 2, 3, 5]
+    [aside] = restored.folder.glob(f"_aside/*/journal/data/*/*={NOON.date()}/*.parquet")
     assert sorted(row["index"] for row in spark.read.parquet(str(aside)).collect()) == [3, 4]
     finished = restored.query("SELECT finished FROM willow_queue_facts WHERE grain = 'day' ORDER BY bucket")
     assert finished == [(1,), (3,)]
     restored.write(row(6))
     assert restored.run(spark).rows == 1
-    assert files_in_place(restored, spark) == [1, 2, 3, 5, 6]
+    assert seen_by_readers(restored) == [1, 2, 3, 5, 6]
 
 
 def test_a_backfill_after_a_restore_can_be_killed_and_run_again(

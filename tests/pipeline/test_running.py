@@ -1,5 +1,7 @@
 """Runs from end to end: what is archived and computed, and that neither depends on how often or when."""
 
+from datetime import timedelta
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -19,7 +21,7 @@ def test_rows_become_files_and_facts_and_doing_it_again_changes_nothing(
 ) -> None:
     ledger.write(row(1), row(2, outcome="retried", reason="failed", error="no paper 7"), row(3, outcome="popped"))
     with monkeypatch.context() as patched:
-        patched.setattr(computing, "merge_days", dying)
+        patched.setattr("pipeline.writing.days.merge_days", dying)
         with pytest.raises(ConnectionAbortedError):
             ledger.run(spark)
     assert ledger.query("SELECT state, error LIKE '%%as if killed%%' FROM willow_pipeline_runs") == [("failed", True)]
@@ -47,6 +49,28 @@ def test_a_message_counts_as_posted_on_its_day_though_it_ended_on_a_later_one(
     assert ledger.query("SELECT count, signature FROM willow_dead_letter_clusters") == [(1, "no")]
 
 
+def test_a_day_of_which_messages_have_ended_since_is_not_computed_as_a_whole_and_yet_the_same(
+    ledger: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.make_day(YESTERDAY.date())
+    ledger.write(row(1, YESTERDAY), row(2, YESTERDAY, outcome="dead", reason="timeout"))
+    ledger.run(spark)
+    later = YESTERDAY + timedelta(hours=3)
+    ledger.write(
+        row(3, NOON, posted_at=YESTERDAY), row(4, NOON, posted_at=later), row(5, NOON, posted_at=later, queue_id=2)
+    )
+    whole = []
+    with monkeypatch.context() as patched:
+        compute = computing.compute_days
+        patched.setattr(computing, "compute_days", lambda *given: whole.extend(given[3]) or compute(*given))
+        ledger.run(spark)
+    assert whole == [NOON.date()]
+    little_by_little = ledger.facts()
+    ledger.forget_facts()
+    ledger.run(spark, since=YESTERDAY.date())
+    assert ledger.facts() == little_by_little
+
+
 @pytest.mark.usefixtures("only_queue_facts")
 def test_an_archive_that_lost_a_file_says_so_and_is_mended_from_the_journal(
     ledger: Ledger, spark: SparkSession
@@ -54,7 +78,7 @@ def test_an_archive_that_lost_a_file_says_so_and_is_mended_from_the_journal(
     ledger.write(row(1), row(2))
     ledger.run(spark)
     before = ledger.facts()
-    [file] = ledger.folder.glob("journal/day=*/*.parquet")
+    [file] = ledger.folder.glob("journal/data/**/*.parquet")
     file.unlink()
     with pytest.raises(PipelineError, match=rf"lacks .*{file.name}.*backfill"):
         ledger.run(spark, since=NOON.date())

@@ -27,7 +27,23 @@ from willow_site.processes import ends_with_parent
 pytestmark = pytest.mark.long
 
 # What `pip install` brings for the packages that the page names.
-PACKAGES = ("pyspark", "py4j", "psycopg", "psycopg-binary", "typing_extensions")
+PACKAGES = (
+    *("pyspark", "py4j", "psycopg", "psycopg-binary", "typing_extensions", "pyiceberg", "pyarrow"),
+    *(
+        "mmh3",
+        "requests",
+        "charset_normalizer",
+        "idna",
+        "urllib3",
+        "certifi",
+        "click",
+        "rich",
+        "markdown-it-py",
+        "mdurl",
+    ),
+    *("pygments", "strictyaml", "python-dateutil", "tzdata", "pydantic", "annotated-types", "pydantic-core"),
+    *("typing-inspection", "fsspec", "pyparsing", "tenacity", "pyroaring", "cachetools", "zstandard"),
+)
 
 
 def lines_of_the_page() -> tuple[str, str, str]:

@@ -5,13 +5,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from delivery.moves import service_names as names
 from pipeline.facts import queue_names
 from pipeline.facts.services import service_facts
 from pipeline.facts.sorting import good_rows
 from pipeline.facts.workers import client_facts, node_facts
 from pipeline.schemas import CLIENT_FACTS, NODE_FACTS, SERVICE_FACTS
-from queues.definitions import DEAD_SUFFIX
+from queues.definitions import DEAD_SUFFIX, SERVICE_PREFIX
 from tests.pipeline.journal_rows import at, journal, row, table
 
 HOUR = {"grain": "hour", "bucket": at(0)}
@@ -76,7 +75,7 @@ def test_services_answer_over_all_attempts(spark: SparkSession) -> None:
 
 
 def test_the_prefix_of_services_is_the_brokers() -> None:
-    assert queue_names.SERVICE_PREFIX == names.QUEUE_PREFIX
+    assert queue_names.SERVICE_PREFIX == SERVICE_PREFIX
     assert queue_names.DEAD_SUFFIX == DEAD_SUFFIX
 
 

@@ -87,8 +87,10 @@ EXTRAS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
 def _write_extras(extras: Fields) -> bytes:
     numbers = {name: (number, kinds) for number, (name, kinds) in enumerate(EXTRAS)}
     written = [
-        U32.write(numbers[name][0]) + b"".join(kind.write(value) for kind in numbers[name][1])
-        for name, value in extras.items()
+        U32.write(numbers[name][0])
+        + b"".join(kind.write(value) for kind, value in zip(numbers[name][1], values, strict=False))
+        for name, given in extras.items()
+        for values in (given.items() if isinstance(given, dict) else [[given]])
     ]
     return U64.write(len(written)) + b"".join(written)
 
@@ -98,7 +100,10 @@ def _read_extras(data: BytesIO) -> Fields:
     for _ in range(U64.read(data)):
         name, kinds = EXTRAS[U32.read(data)]
         values = [kind.read(data) for kind in kinds]
-        extras[name] = values[0] if values else True
+        if name == "headers":
+            extras.setdefault(name, {})[values[0]] = values[1]
+        else:
+            extras[name] = values[0] if values else True
     return extras
 
 

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ssl import SSLContext
 from typing import Any
 from urllib.parse import urlencode
 
@@ -204,13 +205,21 @@ def _decode(data: str | bytes) -> list[Fields]:
 
 
 @asynccontextmanager
-async def connected(url: str, headers: dict[str, str] | None = None, **arguments: str | float) -> AsyncIterator[Client]:
-    """`arguments` go into the query string."""
+async def connected(
+    url: str,
+    headers: dict[str, str] | None = None,
+    *,
+    greets: bool = True,
+    ssl: SSLContext | None = None,
+    **arguments: str | float,
+) -> AsyncIterator[Client]:
+    """`arguments` go into the query string. `greets`: the broker says hello, or why it does not."""
     query = f"?{urlencode(arguments)}" if arguments else ""
     async with connect_websocket(
-        url + query, additional_headers=headers, max_size=None, compression=None, ping_interval=None
+        url + query, additional_headers=headers, max_size=None, compression=None, ping_interval=None, ssl=ssl
     ) as socket:
         client = Client(socket)
-        await client.greeted()
+        if greets:
+            await client.greeted()
         yield client
         await client.close()

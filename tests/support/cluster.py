@@ -19,6 +19,7 @@ from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ends_with_parent, wait_until
 
 PATIENCE = 30  # seconds until a test gives up on something that should happen
+THROUGH_RESTARTS = 4 * PATIENCE  # the same for what waits while nodes are started again
 
 # Fast, so that no test waits long for something that happens now and then; and slow enough that a busy machine does
 # not take a living node for dead.

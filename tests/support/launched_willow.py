@@ -6,8 +6,9 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import psutil
@@ -49,6 +50,7 @@ class LaunchedWillow:
         port: int,
         checkout: Path = PROJECT_FOLDER,
         path: str = os.environ["PATH"],
+        variables: Mapping[str, str] = MappingProxyType({}),
         **popen_arguments: Any,
     ) -> None:
         self.home = home
@@ -57,7 +59,7 @@ class LaunchedWillow:
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._process = subprocess.Popen(
             [str(checkout / "willow"), "up", "--home", str(home), "--port", str(port), *arguments],
-            env={**without_settings(os.environ), "PATH": path},
+            env={**without_settings(os.environ), "PATH": path, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

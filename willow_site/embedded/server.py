@@ -4,11 +4,13 @@ A server belongs to a folder, not to the process that started it: whoever needs 
 the last one to leave stops it. The folder holds its password, its port, its log and the locks.
 """
 
+import os
 import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import BinaryIO
 
 from willow_site.embedded.account import Account
 from willow_site.embedded.errors import EmbeddedServerError
@@ -20,6 +22,13 @@ from willow_site.secret_files import kept_secret
 START_SECONDS = 120  # crash recovery of a large database takes its time
 STOP_SECONDS = 60
 LOG_LIMIT = 10 * 1024 * 1024  # bytes; beyond it the next start begins a new log and keeps the old one
+
+
+def _closed_to_others(log_file: Path) -> BinaryIO:
+    """The log, to append to: statements in it can hold what is in messages, so only its owner may read it."""
+    log = os.fdopen(os.open(log_file, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600), "ab")
+    os.fchmod(log.fileno(), 0o600)  # also one that an earlier version made
+    return log
 
 
 class EmbeddedServer(ABC):
@@ -123,7 +132,7 @@ class EmbeddedServer(ABC):
         """Start the process and return where in the log its lines begin."""
         port = remembered_port(self._port_file)
         self._limit_log()
-        with self.log_file.open("ab") as log:
+        with _closed_to_others(self.log_file) as log:
             log_begins = log.tell()
             self._child = subprocess.Popen(
                 self._command(port),

@@ -16,7 +16,11 @@ from willow_site.launcher.service_checks import database, exposure, redis
 def run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="willow doctor")
     add_home_option(parser)
-    environ = environ_with_home(os.environ, parser.parse_args(arguments))
+    parser.add_argument("--port", help="the port to check (WILLOW_PORT, or the one that the home runs on)")
+    options = parser.parse_args(arguments)
+    environ = environ_with_home(os.environ, options)
+    if options.port is not None:
+        environ["WILLOW_PORT"] = options.port
     configuration = load_configuration(environ, supplied_later=SUPPLIED)
     patient = Patient(configuration, Home(configuration.home), environ)
     everything_works = True

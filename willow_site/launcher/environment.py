@@ -11,6 +11,8 @@ from pathlib import Path
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.file_locks import exclusive_lock
 from willow_site.launcher.errors import LauncherError
+from willow_site.launcher.installing import run_telling
+from willow_site.launcher.owners import owner_of, user_name
 
 ENVIRONMENT = PROJECT_FOLDER / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
@@ -21,7 +23,10 @@ INSTALLED_ASIDE = {"requirements-jdbc.txt": "jdbc"}
 
 def enter_environment(requirements: Iterable[str], arguments: list[str]) -> None:
     """Make sure that the environment has what the files list, and go on in its Python."""
-    missing = [file for file in requirements if not _is_installed(file)]
+    try:
+        missing = [file for file in requirements if not _is_installed(file)]
+    except PermissionError:
+        raise LauncherError(_closed_environment()) from None
     if missing:
         _install(missing)
     if not ENVIRONMENT.samefile(sys.prefix):
@@ -37,10 +42,25 @@ def _install(files: list[str]) -> None:
             for file in files:
                 if not _is_installed(file):
                     _install_file(file)
-    except PermissionError as error:
-        raise LauncherError(
-            f"Willow cannot write {error.filename}; start it as the user who owns the folder."
-        ) from None
+    except PermissionError:
+        raise LauncherError(_closed_folder()) from None
+
+
+def _closed_environment() -> str:
+    owner = owner_of(ENVIRONMENT)
+    return (
+        f"The Python environment {ENVIRONMENT} belongs to {owner}, and {user_name(os.geteuid())} may not use it: "
+        f"start Willow as {owner}, or use a checkout of your own."
+    )
+
+
+def _closed_folder() -> str:
+    needs = "must be updated" if ENVIRONMENT.exists() else "does not exist yet"
+    owner = owner_of(PROJECT_FOLDER)
+    return (
+        f"The Python environment {ENVIRONMENT} {needs}, and {user_name(os.geteuid())} may not do that, because the "
+        f"folder belongs to {owner}: start Willow once as {owner}, or use a checkout of your own."
+    )
 
 
 def _stamp(file: str) -> Path:
@@ -65,32 +85,24 @@ def _make_environment() -> None:
             f"{sys.executable} cannot create a virtual environment. On Debian and Ubuntu, install python3-venv."
         )
     print("Creating a Python environment in .venv (only the first time).", flush=True)
-    _run_or_raise(
+    run_telling(
         [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "The Python environment could not be created"
     )
 
 
 def _install_file(file: str) -> None:
-    print(f"Installing the packages of {file} (only when it has changed).", flush=True)
+    print(f"Installing the packages of {file} (only when it has changed; up to a minute).", flush=True)
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    pip += ["--require-hashes"]
+    packages = next(ENVIRONMENT.glob("lib/python3*/site-packages"), None)
     if file in INSTALLED_ASIDE:
         pip += ["--no-deps", "--upgrade", "--target", str(ENVIRONMENT / INSTALLED_ASIDE[file])]
-    _run_or_raise([*pip, "-r", str(PROJECT_FOLDER / file)], f"The packages of {file} could not be installed")
+        packages = None
+    run_telling(
+        [*pip, "-r", str(PROJECT_FOLDER / file)],
+        f"The packages of {file} could not be installed",
+        packages=packages,
+    )
     for outdated in ENVIRONMENT.glob(f"{file}.*.installed"):
         outdated.unlink()
     _stamp(file).touch()
-
-
-def _run_or_raise(command: list[str], failure: str) -> None:
-    """Run the command, telling which packages it is at; on failure show how it ended."""
-    said: list[str] = []
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT_FOLDER
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            said.append(line)
-            if line.startswith(("Collecting ", "Installing ")):
-                print(f"  {line.partition(' (from')[0].strip()[:100]}", flush=True)
-    if process.returncode != 0:
-        raise LauncherError(f"{failure}:\n{''.join(said[-20:])}")

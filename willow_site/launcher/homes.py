@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from willow_site.configuration import Configuration
 from willow_site.embedded.postgres import PostgresServer
 from willow_site.embedded.valkey import ValkeyServer
 from willow_site.file_locks import open_lock, take_lock
@@ -40,7 +41,8 @@ class Home:
                 self.folder.chmod(0o711 if os.geteuid() == 0 else 0o700)  # whatever the umask
             self.processes.mkdir(exist_ok=True)
         except OSError as error:
-            raise LauncherError(f"The home {self.folder} cannot be created: {error.strerror}.") from None
+            reason = f"The home {self.folder} cannot be created: {error.strerror}"
+            raise LauncherError(f"{reason}; choose another with --home.") from None
 
     def secret_key(self) -> str:
         return kept_secret(self.folder / "secret-key")
@@ -87,3 +89,11 @@ class Home:
         holder = self._written_holder()
         who = f"process {holder.pid} on port {holder.port} since {holder.since}" if holder else "another process"
         return f"The home {self.folder} is in use by {who}; stop it, or choose another home with --home."
+
+
+def refuse_without_data(configuration: Configuration, home: Home) -> None:
+    """A command that only uses a database must not make an empty one where somebody forgot to say which."""
+    if not configuration.database_url and not home.has_postgres():
+        raise LauncherError(
+            f"There is no Willow in {home.folder} yet: run `./willow up` first, or name its home with --home."
+        )

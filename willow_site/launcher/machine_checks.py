@@ -45,8 +45,8 @@ def disk_space(patient: Patient) -> Finding:
 def port(patient: Patient) -> Finding:
     configuration = patient.configuration
     holder = patient.home.holder()
-    if holder and holder.port == configuration.port:
-        return good(f"Port {configuration.port} is served by this home's Willow (process {holder.pid}).")
+    if holder and (holder.port == configuration.port or "WILLOW_PORT" not in patient.environ):
+        return good(f"Port {holder.port} is served by this home's Willow (process {holder.pid}).")
     try:
         bound_socket(configuration.bind, configuration.port, shared=False).close()
     except PortTakenError as error:

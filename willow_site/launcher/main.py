@@ -7,15 +7,18 @@ import importlib
 import sys
 from dataclasses import dataclass
 
+from delivery.protocol.version import VERSION
 from willow_site.embedded.errors import EmbeddedServerError
 from willow_site.launcher.environment import enter_environment
 from willow_site.launcher.errors import LauncherError
+from willow_site.launcher.owners import not_allowed
 from willow_site.listening import PortTakenError
 from willow_site.setting_declaration import ConfigurationError
 
-BROKER = ("requirements-broker.txt",)
-DEVELOPMENT = ("requirements-broker.txt", "requirements-dev.txt")
-SPARK = ("requirements-pipeline.txt", "requirements-jdbc.txt")
+# Locked: with every package that those of the .txt file need, and the hashes of all.
+BROKER = ("requirements-broker.lock",)
+DEVELOPMENT = ("requirements-broker.lock", "requirements-dev.lock")
+SPARK = ("requirements-pipeline.lock", "requirements-jdbc.txt")
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,16 @@ COMMANDS = (
     Command("test", "runs the tests on their own servers; arguments go to pytest", DEVELOPMENT + SPARK),
     Command("lint", "checks style, types and the direction of imports", DEVELOPMENT),
     Command("faults", "runs a cluster under faults and proves that nothing is lost", DEVELOPMENT),
+    Command("fuzz", "sends damaged frames to both codecs and to a broker of its own", DEVELOPMENT),
     Command("bench", "measures Willow on this machine; arguments go to the benchmarks", DEVELOPMENT),
 )
 
 
 def main(arguments: list[str]) -> int:
     """Run the command that the arguments begin with, and return its exit code."""
+    if arguments[:1] in (["--version"], ["-V"]):
+        print(f"Willow {VERSION}")
+        return 0
     command = next((command for command in COMMANDS if arguments[:1] == [command.name]), None)
     if command is None:
         return _explain(arguments)
@@ -55,6 +62,9 @@ def main(arguments: list[str]) -> int:
     except (LauncherError, EmbeddedServerError, PortTakenError) as error:
         print(error, file=sys.stderr)
         return 1
+    except PermissionError as error:
+        print(not_allowed(error), file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130  # as shells report a program that Ctrl-C ended
 
@@ -64,5 +74,6 @@ def _explain(arguments: list[str]) -> int:
     lines = [f"  ./willow {command.name:9} {command.about}" for command in COMMANDS]
     if not asked:
         lines.insert(0, f"There is no command {arguments[0]}. The commands are:")
+    lines.append("  ./willow --version")
     print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
     return 0 if asked else 2

@@ -7,8 +7,12 @@ import sys
 from willow_site.configuration import PROJECT_FOLDER, load_configuration
 from willow_site.launcher.foreground import run_in_foreground
 from willow_site.launcher.home_option import add_home_option, environ_with_home
-from willow_site.launcher.homes import Home
+from willow_site.launcher.homes import Home, refuse_without_data
+from willow_site.launcher.lint import PLACEHOLDERS
 from willow_site.launcher.servers import SUPPLIED, Servers
+
+WITHOUT_DATABASE = ("help", "version")
+MAKING_THE_DATABASE = ("prepare", "migrate")
 
 
 def run(arguments: list[str]) -> int:
@@ -19,11 +23,16 @@ def run(arguments: list[str]) -> int:
     environ = environ_with_home(os.environ, options)
     configuration = load_configuration(environ, supplied_later=SUPPLIED)
     home = Home(configuration.home)
+    manage = [sys.executable, str(PROJECT_FOLDER / "manage.py"), *options.command]
+    if not options.command or options.command[0] in WITHOUT_DATABASE:
+        return run_in_foreground(manage, PLACEHOLDERS | environ)
+    if options.command[0] not in MAKING_THE_DATABASE:
+        refuse_without_data(configuration, home)
     home.make()
     # Others may join the server meanwhile, so it must not end just because this process does.
     servers = Servers(configuration, home, end_with_launcher=False)
     try:
         environ |= servers.start()
-        return run_in_foreground([sys.executable, str(PROJECT_FOLDER / "manage.py"), *options.command], environ)
+        return run_in_foreground(manage, environ)
     finally:
         servers.stop()

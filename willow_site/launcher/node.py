@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from willow_site.configuration import PROJECT_FOLDER, Configuration
 from willow_site.launcher.errors import LauncherError
 from willow_site.launcher.homes import Home
-from willow_site.launcher.readiness import answers, http_url
+from willow_site.launcher.readiness import answers, browser_url, http_url
 from willow_site.launcher.servers import Servers
 from willow_site.launcher.supervision import SupervisedProcess
 from willow_site.processes import ends_with_parent
@@ -48,6 +48,8 @@ class Node:
         told_to_stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+        if self._configuration.tls_certificate:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload_certificates)
         life = asyncio.create_task(self._live())
         stop = asyncio.create_task(told_to_stop.wait())
         await asyncio.wait((life, stop), return_when=asyncio.FIRST_COMPLETED)
@@ -61,6 +63,7 @@ class Node:
 
     async def _live(self) -> None:
         await self._prepare()
+        print("Starting the broker.", flush=True)
         self._start_processes()
         await self._wait_until_ready()
         self._announce()
@@ -96,18 +99,23 @@ class Node:
         await asyncio.gather(*(broker.stop(patience) for broker in self._brokers))
         await asyncio.gather(*(reaper.stop(REAPER_PATIENCE) for reaper in self._reapers))
 
+    def _reload_certificates(self) -> None:
+        for broker in self._brokers:
+            broker.send(signal.SIGHUP)
+
     async def _wait_until_ready(self) -> None:
         configuration = self._configuration
-        while not await asyncio.to_thread(answers, configuration.bind, configuration.port):
+        while not await asyncio.to_thread(answers, configuration, configuration.port):
             if max(broker.failures for broker in self._brokers) >= FAILURES_BEFORE_READY:
                 raise LauncherError("The broker could not start; see the reason above.")
             await asyncio.sleep(PROBE_PAUSE)
 
     def _announce(self) -> None:
-        url = http_url(self._configuration.bind, self._configuration.port)
-        websocket = url.replace("http://", "ws://")
+        port = self._configuration.port
+        console = browser_url(self._configuration, port)
+        websocket = http_url(self._configuration, port).replace("http", "ws", 1)
         print(
-            f"Willow is ready: console {url}/admin/, clients {websocket}/connect/, Ctrl-C stops it.",
+            f"Willow is ready: console {console}/console/, clients {websocket}/connect/, Ctrl-C stops it.",
             flush=True,
         )
 

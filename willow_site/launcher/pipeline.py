@@ -9,7 +9,7 @@ from pipeline.options import is_url
 from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
 from willow_site.launcher.foreground import run_in_foreground
 from willow_site.launcher.home_option import add_home_option, environ_with_home
-from willow_site.launcher.homes import Home
+from willow_site.launcher.homes import Home, refuse_without_data
 from willow_site.launcher.servers import SUPPLIED, Servers
 
 
@@ -20,6 +20,7 @@ def run(arguments: list[str]) -> int:
     environ = environ_with_home(os.environ, options)
     configuration = load_configuration(environ, supplied_later=SUPPLIED)
     home = Home(configuration.home)
+    refuse_without_data(configuration, home)
     home.make()
     servers = Servers(configuration, home, end_with_launcher=False)
     try:

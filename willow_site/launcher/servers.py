@@ -22,6 +22,8 @@ class Servers:
 
     def start(self) -> dict[str, str]:
         """Start them and return the variables that lead to them."""
+        if "DATABASE_URL" in self._by_variable and not self._home.has_postgres():
+            print(f"Creating a PostgreSQL in {self._home.folder} (only the first time).", flush=True)
         variables = {variable: server.start() for variable, server in self._by_variable.items()}
         if not self._secret_key_is_given:
             variables["SECRET_KEY"] = self._home.secret_key()

@@ -1,7 +1,6 @@
 """What `./willow doctor` asks of the configuration and of the servers behind it."""
 
 import ipaddress
-import socket
 import subprocess
 import sys
 import time
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from willow_site.configuration import PROJECT_FOLDER
+from willow_site.database_url import cannot_be_reached
 from willow_site.launcher.findings import Finding, Patient, good, note, wrong
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ LARGEST_CLOCK_DIFFERENCE = 2.0  # seconds
 CONSOLE_CONNECTIONS = 10  # of each process: as many requests of the console and of REST at the same time
 BROKER_CONNECTIONS = 4  # of each process: posts, claims, streams and jobs
 CONNECT_SECONDS = 5
-REDIS_PORT = 6379
 
 
 def exposure(patient: Patient) -> Finding:
@@ -38,12 +37,16 @@ def redis(patient: Patient) -> Finding:
     url = patient.configuration.redis_url
     if url is None:
         return good("No Redis is configured. One process needs none; for several, Willow runs its own Valkey.")
+    from redis import Redis, RedisError  # here, because only this check needs it and it takes its time to load
+
     parts = urlsplit(url)
+    place = parts.hostname or parts.path
     try:
-        socket.create_connection((parts.hostname, parts.port or REDIS_PORT), timeout=CONNECT_SECONDS).close()
-    except OSError as error:
-        return wrong(f"Redis at {parts.hostname} cannot be reached: {error}.", "Check REDIS_URL and the server.")
-    return good(f"Redis at {parts.hostname} can be reached.")
+        with Redis.from_url(url, socket_connect_timeout=CONNECT_SECONDS, socket_timeout=CONNECT_SECONDS) as client:
+            client.ping()
+    except (RedisError, OSError, ValueError) as error:
+        return wrong(f"Redis at {place} cannot be used: {error}", "Check REDIS_URL, its password and the server.")
+    return good(f"Redis at {place} answers, and accepts what REDIS_URL says.")
 
 
 def database(patient: Patient) -> list[Finding]:
@@ -52,9 +55,9 @@ def database(patient: Patient) -> list[Finding]:
 
     try:
         connection = psycopg.connect(patient.environ["DATABASE_URL"], connect_timeout=CONNECT_SECONDS)
-    except psycopg.OperationalError as error:
-        reason = str(error).strip().splitlines()[-1]
-        return [wrong(f"The database cannot be reached: {reason}", "Check DATABASE_URL and the server.")]
+    except psycopg.Error as error:
+        reason = cannot_be_reached(str(error), patient.environ["DATABASE_URL"])
+        return [wrong(reason, "Check DATABASE_URL and the server.")]
     with connection:
         return [
             _version(connection),

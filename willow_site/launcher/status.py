@@ -30,9 +30,9 @@ def run(arguments: list[str]) -> int:
         _show_server(server)
     if holder is None:
         return 1
-    responds = answers(configuration.bind, holder.port)
+    responds = answers(configuration, holder.port)
     how = "answers" if responds else "does not answer"
-    print(f"broker      {how} at {http_url(configuration.bind, holder.port)}/")
+    print(f"broker      {how} at {http_url(configuration, holder.port)}/")
     return 0 if responds else 1
 
 

@@ -44,6 +44,11 @@ class SupervisedProcess:
             await self._keeper
         self._pid_file.unlink(missing_ok=True)
 
+    def send(self, number: signal.Signals) -> None:
+        """Between two runs there is nobody to tell."""
+        if self._process and self._process.returncode is None:
+            self._process.send_signal(number)
+
     async def _keep_running(self) -> None:
         delay = FIRST_DELAY
         while not self._stopping.is_set():

@@ -13,7 +13,11 @@ from willow_site.launcher.foreground import run_in_foreground, without_settings
 
 
 def run(arguments: list[str]) -> int:
-    arguments = arguments_for_pytest(arguments)
+    return on_throwaway_servers([sys.executable, "-m", "pytest", *arguments_for_pytest(arguments)])
+
+
+def on_throwaway_servers(command: list[str]) -> int:
+    """Run a command that needs a database, a Redis and a home; its exit code."""
     with (
         throwaway_postgres() as database_url,
         throwaway_valkey() as redis_url,
@@ -27,4 +31,4 @@ def run(arguments: list[str]) -> int:
             "SECRET_KEY": secrets.token_urlsafe(36),
             "WILLOW_HOME": home,
         }
-        return run_in_foreground([sys.executable, "-m", "pytest", *arguments], environ)
+        return run_in_foreground(command, environ)

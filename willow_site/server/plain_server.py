@@ -15,6 +15,10 @@ from daphne.server import Server
 from twisted.internet import reactor
 
 from willow_site.configuration import Configuration
+from willow_site.listening import http_address
+from willow_site.server.http_request import CheckedHTTPFactory
+from willow_site.server.tls import Certificates, encrypted
+from willow_site.server.tls_refusal import refuse_tls
 
 BACKLOG = 4096  # connections that wait to be accepted, for the moment when all clients come back at once
 CLOSE_SECONDS = 10  # for an application to end after its connection was closed
@@ -52,7 +56,12 @@ class PlainServer(Server):
         # Daphne knows endpoints only as text, and its text for an existing socket means IPv4 alone;
         # so it gets none, and the socket is adopted in `_begin`.
         self.endpoints: list[str] = []
+        self._certificates = Certificates(configuration) if configuration.tls_certificate else None
         self._bound_socket = bound_socket
+        self._node_name = configuration.node_name
+        self._address = http_address(
+            configuration.bind, configuration.port, encrypted=bool(configuration.tls_certificate)
+        )
         self._drain_seconds = configuration.drain_seconds
         self._stopping: asyncio.Task[None] | None = None
         self._loop = loop
@@ -68,10 +77,18 @@ class PlainServer(Server):
         self.run()
 
     def _begin(self) -> None:
+        self.http_factory = CheckedHTTPFactory(self)
         self._bound_socket.setblocking(False)  # as Twisted expects it
         self._bound_socket.listen(BACKLOG)
-        self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, self.http_factory)
+        factory = self.http_factory
+        if self._certificates is None:
+            refuse_tls(factory)
+        else:
+            factory = encrypted(factory, self._certificates)
+            self._loop.add_signal_handler(signal.SIGHUP, self._certificates.reload)
+        self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, factory)
         self._bound_socket.close()  # Twisted has its own handle: with this one open the port would stay open too
+        logger.info("Node %s listens at %s.", self._node_name, self._address)
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stop_once)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
+from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
 from delivery.protocol.limits import FrameEnds
@@ -40,7 +41,7 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
 
     def _find_end(self) -> None:
         """Read what is left of a broken connection, until Twisted knows that it has ended."""
-        transport = self.transport
+        transport = self._socket
         for _ in range(MOST_READS):
             if not transport.connected:
                 return
@@ -79,6 +80,9 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         transport = self.transport
         if not data or transport is None:
             return
+        if transport is not self._socket:  # it has to be encrypted first
+            transport.write(data)
+            return
         sent = 0
         if transport.connected and not transport.dataBuffer and not transport._tempDataLen:
             written = transport.writeSomeData(data)
@@ -97,9 +101,15 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
             super().handle_reply(message)
 
     @property
+    def _socket(self) -> Any:
+        """Twisted's side of the socket: the transport itself, or what is below it where that encrypts."""
+        transport = self.transport
+        return transport.transport if isinstance(transport, ProtocolWrapper) else transport
+
+    @property
     def unsent_bytes(self) -> int:
         """What the client has not taken from the socket yet and the system would not take either."""
-        transport = self.transport
+        transport = self._socket
         return len(transport.dataBuffer) - transport.offset + transport._tempDataLen if transport else 0
 
     def _closeConnection(self, abort: bool = False) -> None:

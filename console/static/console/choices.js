@@ -28,6 +28,20 @@
   document.addEventListener("focusin", (event) => {
     if (event.target.matches("[data-select-on-focus]")) event.target.select();
   });
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const field = document.getElementById(button.dataset.copy);
+    field.select();
+    try {
+      await navigator.clipboard.writeText(field.value);
+    } catch {
+      document.execCommand("copy"); // where the page did not come over TLS, browsers offer nothing else
+    }
+    button.textContent = "Copied";
+  });
+  // A live list has new rows, and a bar that forgot how many are ticked.
+  document.addEventListener("willow:fresh", () => document.querySelectorAll("[data-choices]").forEach(count));
   // Also when the browser comes back to the page, with what was ticked before.
   window.addEventListener("pageshow", () => document.querySelectorAll("[data-choices]").forEach(count));
 })();

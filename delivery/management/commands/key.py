@@ -1,6 +1,7 @@
 """`manage.py key`: the keys with which clients connect. docs/keys.md tells how to use it."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -9,13 +10,24 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from clients.grants import read_grants, written_grants
 from clients.models import Key
 from clients.moments import read_moment, read_span
+from clients.quotas import EXAMPLE, QUOTA_NAMES, effective_quotas, read_quotas, written_quotas
 from clients.selectors import client_named, grants_of, key_state, key_with_prefix, keys_with_grants
 from delivery.operating.audit import at_shell
-from delivery.operating.clients import NewKey, key_create, key_expire, key_revoke, key_rotate
+from delivery.operating.clients import (
+    NewKey,
+    key_create,
+    key_expire,
+    key_revoke,
+    key_rotate,
+    key_set_addresses,
+    key_set_quotas,
+)
 
 WHEN = "a span such as 90d, or a date such as 2030-01-31"
 KEY = "its first characters, as listed"
-COLUMNS = ("KEY", "CLIENT", "STATE", "EXPIRES", "LAST USED", "GRANTS")
+COLUMNS = ("KEY", "CLIENT", "STATE", "EXPIRES", "LAST USED", "QUOTAS", "FROM", "GRANTS")
+QUOTA = f"one of {', '.join(QUOTA_NAMES)}, such as {EXAMPLE}; 0 means no limit"
+RANGE = "a network from which the key is good, such as 10.0.0.0/8"
 NEVER = "never"
 
 
@@ -34,7 +46,19 @@ class Command(BaseCommand):
             "--grant", action="append", default=[], metavar="PATTERN:PERMISSION,…", help="such as 'orders*:post,fetch'"
         )
         create.add_argument("--expires", metavar="WHEN", help=WHEN)
+        create.add_argument("--quota", action="append", default=[], metavar="NAME=NUMBER", help=QUOTA)
+        create.add_argument("--from", action="append", default=[], dest="addresses", metavar="NETWORK", help=RANGE)
         create.set_defaults(act=self._create)
+
+        quota = actions.add_parser("quota", help="set the quotas of a key; those that are not named get their default")
+        quota.add_argument("key", help=KEY)
+        quota.add_argument("quotas", nargs="*", metavar="NAME=NUMBER", help=QUOTA)
+        quota.set_defaults(act=self._quota)
+
+        addresses = actions.add_parser("addresses", help="set the networks from which a key is good")
+        addresses.add_argument("key", help=KEY)
+        addresses.add_argument("networks", nargs="*", metavar="NETWORK", help=f"{RANGE}; none: everywhere")
+        addresses.set_defaults(act=self._addresses)
 
         listing = actions.add_parser("list", help="list keys, including ended ones")
         listing.add_argument("--client", metavar="NAME", help="only the keys of this client")
@@ -63,11 +87,27 @@ class Command(BaseCommand):
         except ValidationError as refusal:
             raise CommandError(" ".join(refusal.messages)) from None
 
-    def _create(self, *, client: str, persistent: bool, grant: list[str], expires: str | None, **common: Any) -> None:
-        grants = read_grants(grant)
-        expires_at = read_moment(expires) if expires else None
-        new = key_create(client_name=client, persistent=persistent, grants=grants, expires_at=expires_at, by=at_shell())
+    def _create(self, *, client: str, persistent: bool, grant: list[str], expires: str | None, **others: Any) -> None:
+        new = key_create(
+            client_name=client,
+            persistent=persistent,
+            grants=read_grants(grant),
+            expires_at=read_moment(expires) if expires else None,
+            quotas=read_quotas(others["quota"]),
+            addresses=others["addresses"],
+            by=at_shell(),
+        )
         self._print_once(new)
+
+    def _quota(self, *, key: str, quotas: list[str], **common: Any) -> None:
+        record, wanted = key_with_prefix(key), read_quotas(quotas)
+        key_set_quotas(key=record, quotas=wanted, by=at_shell())
+        for line in written_quotas(asdict(effective_quotas(wanted))):
+            self.stdout.write(line)
+
+    def _addresses(self, *, key: str, networks: list[str], **common: Any) -> None:
+        key_set_addresses(key=key_with_prefix(key), addresses=networks, by=at_shell())
+        self.stdout.write(f"The key {key} is good from {', '.join(networks) or 'everywhere'}.")
 
     def _list(self, *, client: str | None, **common: Any) -> None:
         keys = keys_with_grants()
@@ -106,5 +146,7 @@ def _row(key: Key) -> tuple[str, ...]:
         key_state(key),
         f"{key.expires_at:%Y-%m-%d %H:%M}" if key.expires_at else NEVER,
         f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else NEVER,
+        " ".join(written_quotas(key.quotas)) or "defaults",
+        " ".join(key.addresses) or "everywhere",
         " ".join(written_grants(grants_of(key))),
     )

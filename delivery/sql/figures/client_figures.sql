@@ -16,7 +16,25 @@ SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
        (SELECT sum(greatest(k.newest_index - p.floor_index - cardinality(p.acked_above), 0))::bigint
         FROM clients_position p JOIN queues_queue q ON q.id = p.queue_id AND q.kind = 'stream'
                                JOIN queues_counter k ON k.queue_id = q.id
-        WHERE p.client_id = c.id) AS behind
+        WHERE p.client_id = c.id) AS behind,
+       ARRAY(
+           SELECT b.name FROM clients_subscription b WHERE b.client_id = c.id
+           UNION
+           SELECT q.name FROM clients_position p JOIN queues_queue q ON q.id = p.queue_id WHERE p.client_id = c.id
+           UNION
+           SELECT q.name
+           FROM queues_with_claims w
+           CROSS JOIN LATERAL (
+               SELECT FROM delivery_message
+               WHERE queue_id = w.queue_id AND holder = s.id AND lease_until IS NOT NULL ORDER BY lease_until LIMIT 1
+           ) m
+           JOIN queues_queue q ON q.id = w.queue_id
+           ORDER BY 1 LIMIT %(most)s
+       ) AS reads,
+       CASE
+           WHEN n.name IS NOT NULL THEN now()
+           ELSE coalesce(s.orphaned_at, nullif(c.last_seen_at, c.defined_at), s.connected_at)
+       END AS seen_at
 FROM unnest(%(client_id)s::bigint[]) AS wanted (id)
 JOIN clients_client c ON c.id = wanted.id
 LEFT JOIN clients_session s ON s.client_id = c.id AND s.ended_at IS NULL

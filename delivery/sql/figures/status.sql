@@ -1,5 +1,5 @@
 -- status: every queue of a name, with how many messages it holds in which state.
--- Runs on: queue_name_and_tags; queues_counter's and delivery_endedcount's primary keys, message_claimed, message_delayed and
+-- Runs on: queue_name_and_tags_digest; queues_counter's and delivery_endedcount's primary keys, message_claimed, message_delayed and
 -- the message's primary key, once for each queue.
 -- Shape: live messages are not counted but known (see live_counts.sql); only what is claimed or delayed is counted,
 -- on an index that holds nothing else and in its order, or the planner might take another one.
@@ -14,7 +14,8 @@ SELECT q.*, n.newest_index,
            SELECT k.newest_index - coalesce((SELECT sum(messages)::bigint FROM delivery_endedcount
                                              WHERE queue_id = d.id), 0)
            FROM queues_queue d JOIN queues_counter k ON k.queue_id = d.id
-           WHERE d.name = left(q.name, :NAME_LENGTH - length(:DEAD_SUFFIX)) || :DEAD_SUFFIX AND d.tags = q.tags
+           WHERE d.name = left(q.name, :NAME_LENGTH - length(:DEAD_SUFFIX)) || :DEAD_SUFFIX 
+             AND willow_tags_digest(d.tags) = willow_tags_digest(q.tags)
        ), 0) AS dead,
        coalesce((
            SELECT sum((o.readers ->> q.id::text)::int) FROM clients_node o

@@ -35,6 +35,6 @@ WITH demand AS (
     FROM assigned a
     WHERE m.queue_id = ANY (ARRAY[a.queue_id]) AND m.index = ANY (ARRAY[a.index])
     RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
-              m.poster, m.poster_node, m.label, m.notify
+              m.poster, m.poster_node, m.label, m.notify, m.headers, m.group_key
 ), :ASSIGN_NOTICED
 SELECT * FROM claimed

@@ -37,7 +37,7 @@ WITH considered AS (
     FROM locked l JOIN queues_queue q ON q.id = l.queue_id
     WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
     RETURNING l.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
-              m.poster, m.poster_node, m.label, m.notify, q.name AS queue_name
+              m.poster, m.poster_node, m.label, m.notify, m.headers, m.group_key, q.name AS queue_name
 ), noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
     SELECT poster, :STAGE_ASSIGN, label, queue_id, CASE WHEN notify & :NAMED_SEVERAL > 0 THEN queue_name END,
@@ -45,5 +45,6 @@ WITH considered AS (
     FROM claimed
     WHERE notify & :NOTIFY_ASSIGN > 0 AND NOT %(pops)s AND poster_node <> %(node)s
 )
-SELECT place, queue_id, sequence, index, attempts, priority, body, work_timeout, poster, poster_node, label, notify
+SELECT place, queue_id, sequence, index, attempts, priority, body, work_timeout, poster, poster_node, label, notify,
+       headers, group_key
 FROM claimed ORDER BY place

@@ -27,6 +27,6 @@ WITH picked AS MATERIALIZED (
     FROM assigned a
     WHERE m.ctid = a.row_id
     RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
-              m.poster, m.poster_node, m.label, m.notify
+              m.poster, m.poster_node, m.label, m.notify, m.headers, m.group_key
 ), :ASSIGN_NOTICED
 SELECT * FROM claimed

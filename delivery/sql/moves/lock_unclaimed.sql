@@ -4,7 +4,7 @@
 -- request of a service stays where it is: its identifier names its queue. What others have locked is skipped.
 SELECT c.place, m.queue_id, m.sequence, m.index, m.priority, m.attempts, m.key, m.body, m.poster, m.poster_node,
        m.label, m.notify, m.origin_queue_id, m.origin_index, m.origin_attempts, m.dead_reason, m.last_error,
-       m.last_client,
+       m.last_client, m.headers, m.group_key, m.unique_key,
        CASE WHEN m.state + 0 = :DELAYED THEN extract(epoch FROM m.available_at - now())::float8 END AS delay,
        extract(epoch FROM m.expires_at - now())::float8 AS ttl
 FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])

@@ -24,7 +24,8 @@ WITH demand AS (
     USING picked k
     WHERE m.queue_id = ANY (ARRAY[k.queue_id]) AND m.index = ANY (ARRAY[k.index])
     RETURNING k.place, k.queue_name, k.queue_tags, m.queue_id, m.sequence, m.index, m.attempts + 1 AS attempts,
-              m.priority, m.body, m.posted_at, now() AS assigned_at, m.poster, m.poster_node, m.label, m.notify,
+              m.priority, m.body, m.posted_at, now() AS assigned_at, m.poster, m.poster_node, m.label, m.notify, m.headers,
+              m.group_key,
               (%(holder)b::bigint[])[k.place] AS holder, (%(client)b::text[])[k.place] AS client,
               :POPPED AS outcome, NULL AS reason, NULL AS error, octet_length(m.body) AS size,
               CASE WHEN k.keep_bodies THEN m.body END AS kept_body
@@ -35,4 +36,6 @@ WITH demand AS (
     FROM ended
     WHERE notify & :NOTIFY_FINISH > 0 AND poster_node <> %(node)s
 )
-SELECT place, queue_id, sequence, index, attempts, priority, body, poster, poster_node, label, notify FROM ended
+SELECT place, queue_id, sequence, index, attempts, priority, body, poster, poster_node, label, notify, headers,
+       group_key
+FROM ended

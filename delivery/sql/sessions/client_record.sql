@@ -1,6 +1,6 @@
 -- client_record: the queues that a client's subscriptions choose now, how far it has come with each, and the indexes
 -- that it was sent and has not acknowledged.
--- Runs on: clients_subscription's index on client_id; queue_name_and_tags; clients_position's primary key;
+-- Runs on: clients_subscription's index on client_id; queue_name_and_tags_digest; clients_position's primary key;
 -- one_live_session_per_client; the message's primary key for streams, message_claimed for work queues, once for each of them of which somebody
 -- holds messages.
 -- Shape: which queues a subscription chooses is said in Python too (delivery/engine/queues.py, `matches`); a test holds the

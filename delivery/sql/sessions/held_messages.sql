@@ -5,10 +5,12 @@ WITH RECURSIVE :QUEUES_WITH_CLAIMS, held AS MATERIALIZED (
     SELECT m.*
     FROM queues_with_claims q
     CROSS JOIN LATERAL (
-        SELECT queue_id, sequence, index, attempts, priority, body, work_timeout FROM delivery_message
+        SELECT queue_id, sequence, index, attempts, priority, body, work_timeout, headers, group_key
+        FROM delivery_message
         WHERE queue_id = q.queue_id AND holder = %(holder)s AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
     ) m
 )
-SELECT m.queue_id, q.name AS queue_name, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout
+SELECT m.queue_id, q.name AS queue_name, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
+       m.headers, m.group_key
 FROM held m JOIN queues_queue q ON q.id = m.queue_id
 ORDER BY m.queue_id, m.index

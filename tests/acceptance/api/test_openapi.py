@@ -1,6 +1,9 @@
 """The OpenAPI document, and whether the API keeps to it whatever it is asked."""
 
 import asyncio
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import schemathesis
@@ -39,6 +42,52 @@ async def test_the_document_and_its_page_come_from_this_server_alone(broker: Clu
         answer = await call(broker.node, "GET", path, format="json")
         assert answer.json["info"]["title"] == "Willow"
         assert "/api/messages/{shard}/{sequence}/" in answer.json["paths"]
+
+
+async def test_every_operation_has_a_summary_a_tag_and_an_example_of_what_is_sent(broker: Cluster) -> None:
+    document = (await call(broker.node, "GET", "/api/schema", format="json")).json
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert 5 < len(operation["summary"]) < 120, (path, method, operation["summary"])
+            assert len(operation["tags"]) == 1 and operation["tags"] != ["api"], path
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                example = content["examples"]["example"]["value"]
+                schema = document["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
+                assert example.keys() <= schema["properties"].keys(), (path, method)
+                assert set(schema.get("required", ())) <= example.keys(), (path, method)
+
+
+async def test_a_generated_client_works(broker: Cluster, queue: str, tmp_path: Path) -> None:
+    """Made by an ordinary generator, from the document alone."""
+    answer = await call(broker.node, "GET", "/api/schema", format="json")
+    (tmp_path / "openapi.json").write_bytes(answer.content)
+    generate = [str(Path(sys.executable).with_name("openapi-python-client")), "generate", "--path", "openapi.json"]
+    made = await asyncio.to_thread(
+        subprocess.run, [*generate, "--meta", "none", "--output-path", "willow_rest"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stdout + made.stderr
+    key = make_key(broker, {"*": {"admin", "post", "fetch", "create"}})
+    program = GENERATED_PROGRAM.format(url=broker.node.http_url, key=key.secret, queue=queue)
+    ran = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, "hello\n0\n"), ran.stderr
+
+
+GENERATED_PROGRAM = """
+from willow_rest import AuthenticatedClient
+from willow_rest.api.messages import fetch_messages, finish_message, post_message
+from willow_rest.api.queues import show_named_queue
+from willow_rest.models import FetchRequest, FinishRequest, PostRequest
+
+client = AuthenticatedClient(base_url="{url}", token="{key}", prefix="Token", raise_on_unexpected_status=True)
+post_message.sync(client=client, body=PostRequest(queue=["{queue}"], message="hello"))
+fetched = fetch_messages.sync(client=client, body=FetchRequest(queue="{queue}", timeout=20.0))
+print(fetched.messages[0].body)
+finish_message.sync(client=client, body=FinishRequest(receipt=fetched.messages[0].receipt))
+print(show_named_queue.sync(client=client, name="{queue}").in_flight)
+"""
 
 
 def test_every_answer_keeps_to_the_document(start_cluster: StartCluster) -> None:

@@ -26,6 +26,18 @@ def chosen(match: str, wants: str) -> list[str]:
     return [has for has in SUBSETS if MEANINGS[match](has, wants)]
 
 
+async def test_a_queue_has_as_many_tags_of_such_a_length_as_is_documented(client: Client, queue: str) -> None:
+    """All of them together are larger than what an index of PostgreSQL holds."""
+    characters = "ä日é😀"  # of 2 to 4 bytes
+    tags = [f"{number:03}" + characters[number % 4] * 197 for number in range(64)]
+    made = await client.create(queue, tags=tags)
+    assert (made["created"], len(made["tags"])) == (True, 64)
+    assert (await client.create(queue, tags=tags))["shard"] == made["shard"]
+    assert (await client.create(queue, tags=tags[1:]))["created"]
+    await client.post(queue, "m", tags=tags)
+    assert (await client.fetch(queue, tags=tags))["body"] == "m"
+
+
 # which queues match
 
 

@@ -146,22 +146,6 @@ async def test_a_frame_in_fragments_is_answered_with_its_label(
 # what this version does not do yet
 
 
-@pytest.mark.parametrize(
-    "field", [{"headers": {"a": "b"}}, {"group": "g"}, {"unique": "u"}], ids=lambda field: next(iter(field))
-)
-async def test_a_post_with_what_is_not_supported_is_refused_by_name(client: Client, queue: str, field: Fields) -> None:
-    [name] = field
-    await client.send({"type": "post", "queue": queue, "message": "m", "label": 900, **field})
-    refused = await client.expect(900, type="error", code="BadRequest", key=name)
-    assert refused["message"] == f"`{name}` is not supported by this version."
-    await client.finds_nothing(queue)
-
-
-async def test_a_post_in_bincode_with_what_is_not_supported_is_refused_by_name(client: Client, queue: str) -> None:
-    await client.send_binary({"type": "post", "queue": [queue], "message": b"m", "label": 900, "group": "g"})
-    await client.expect(900, type="error", code="BadRequest", key="group")
-
-
 @pytest.mark.parametrize("field", ["group_in_flight", "max_in_flight", "rate", "burst", "keep_replies"])
 async def test_a_queue_with_what_is_not_supported_is_refused_by_name(client: Client, queue: str, field: str) -> None:
     label = await client.begin("create", queue, **{field: 1})

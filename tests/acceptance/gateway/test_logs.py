@@ -84,3 +84,12 @@ async def test_neither_bodies_nor_keys_are_written(
     log = cluster.node.log.read_text()
     for secret in (BODY, BODY.encode().hex(), key.secret, cluster._environ["SECRET_KEY"]):
         assert secret not in log
+
+
+async def test_a_refused_connection_leaves_a_line(cluster: Cluster, connect: Connect) -> None:
+    refused = await connect(cluster.node, headers={"Authorization": "Token wk_0123456789abcdef"}, greets=False)
+    assert await refused.closed_by_broker() == 4401
+    found = [line for line in lines(cluster) if line["logger"] == "delivery.gateway.refused"]
+    assert [(line["level"], line["address"]) for line in found] == [("warning", "127.0.0.1")]
+    assert "a key that is not valid" in found[0]["message"]
+    assert "wk_0123456789abcdef" not in cluster.node.log.read_text()

@@ -278,3 +278,11 @@ async def test_an_old_transient_client_that_left_is_forgotten_with_its_subscript
     kept = [(f"{name}-{kind}",) for kind in ("connected", "persistent", "young")]
     assert wait_until(lambda: broker.query(CLIENTS, f"{name}%") == kept, PATIENCE)
     assert len(broker.query("SELECT 1 FROM clients_subscription WHERE name = %s", queue)) == len(kept)
+
+
+async def test_a_client_was_last_seen_when_it_left(broker: Cluster, connect: Connect, name: str) -> None:
+    client = await connect()
+    await client.next(await client.begin_registering(name, persistent=True))
+    await client.close()
+    left = "SELECT last_seen_at > defined_at FROM clients_client WHERE name = %s"
+    assert wait_until(lambda: broker.query(left, name) == [(True,)], PATIENCE)

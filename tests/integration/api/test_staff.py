@@ -7,7 +7,7 @@ from django.test import Client as Browser
 
 from api.urls import urlpatterns
 from api.views import ApiView
-from delivery.models import AuditEntry, Message
+from delivery.models import AuditEntry, Journal, Message
 from delivery.moves.states import State
 from queues.models import Queue
 from queues.services import queue_create
@@ -74,6 +74,20 @@ def test_bodies_are_masked_without_the_permission() -> None:
         send(browser, "dead-letters/purge", {"filter": {"text": "sec"}}),
     ):
         assert (refused.status_code, refused.json()["key"]) == (403, "text")
+
+
+def test_bodies_in_the_journal_are_masked_without_the_permission() -> None:
+    queue = queue_create(name="orders")
+    Journal.objects.create(
+        queue_id=queue.pk, queue_name="orders", queue_tags=[], index=1, outcome="finished", attempt=1, priority=0,
+        posted_at=queue.defined_at, ended_at=queue.defined_at, size=len(SECRET), body=SECRET.encode(),
+    )  # fmt: skip
+    operator = logged_in_browser()
+    for path in ("journal", "journal?queue=orders", f"journal?shard={queue.pk}"):
+        assert [row["body"] for row in operator.get(f"/api/{path}").json()["results"]] == [SECRET]
+    browser = staff_browser("look")
+    for path in ("journal", "journal?queue=orders", f"journal?shard={queue.pk}"):
+        assert [row["body"] for row in browser.get(f"/api/{path}").json()["results"]] == [None], path
 
 
 def test_with_the_permission_bodies_are_there() -> None:

@@ -14,6 +14,7 @@ from clients.grants import read_grants
 from clients.models import Client, Grant, Key
 from clients.selectors import grants_of, key_with_prefix
 from clients.services import PREFIX_LENGTH, key_create, key_revoke, key_rotate, key_set_grants
+from delivery.operating.models import AuditEntry
 
 pytestmark = pytest.mark.django_db
 
@@ -118,9 +119,9 @@ def test_keys_are_listed_without_their_secret(key: str) -> None:
     other = run_key("create", "--client", "audit", "--expires", "2099-12-31")
     run_key("revoke", other[:PREFIX_LENGTH])
     assert [re.split(r" {2,}", line) for line in run_key("list").splitlines()] == [
-        ["KEY", "CLIENT", "STATE", "EXPIRES", "LAST USED", "GRANTS"],
-        [other[:PREFIX_LENGTH], "audit", "revoked", "2099-12-31 00:00", "never"],
-        [key[:PREFIX_LENGTH], "billing", "valid", "never", "never", "orders*:post,fetch"],
+        ["KEY", "CLIENT", "STATE", "EXPIRES", "LAST USED", "QUOTAS", "FROM", "GRANTS"],
+        [other[:PREFIX_LENGTH], "audit", "revoked", "2099-12-31 00:00", "never", "defaults", "everywhere"],
+        [key[:PREFIX_LENGTH], "billing", "valid", "never", "never", "defaults", "everywhere", "orders*:post,fetch"],
     ]
     assert "audit" not in run_key("list", "--client", "billing")
     with pytest.raises(CommandError, match="There is no client 'nobody'"):
@@ -196,3 +197,48 @@ def test_a_key_that_was_revoked_meanwhile_is_not_rotated() -> None:
     key_revoke(key=record)
     with pytest.raises(Exception, match="cannot be rotated, because it is revoked"):
         key_rotate(key=record)
+
+
+def test_what_is_done_at_the_shell_is_audited_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="willow.audit"):
+        key = run_key("create", "--client", "billing", "--grant", "orders:post")
+        run_key("expire", key[:PREFIX_LENGTH], "90d")
+        run_key("revoke", key[:PREFIX_LENGTH])
+    done = ["make key", "expire key", "revoke key"]
+    entries = AuditEntry.objects.order_by("id")
+    assert [(entry.action, entry.target, entry.actor_kind) for entry in entries] == [
+        (action, "billing", "system") for action in done
+    ]
+    lines = [record.getMessage() for record in caplog.records if record.name == "willow.audit"]
+    assert [line.split(": ", 1)[1] for line in lines] == [f"{action}, billing" for action in done]
+    assert not any(key in line for line in lines)
+
+
+def test_quotas_and_addresses_are_set_shown_and_handed_on(key: str) -> None:
+    prefix = key[:PREFIX_LENGTH]
+    shown = run_key("quota", prefix, "connections=10", "posts_per_second=0").splitlines()
+    assert "connections=10" in shown and "queues=10000" in shown, "with the defaults"
+    run_key("addresses", prefix, "10.0.0.0/8", "192.168.1.7")
+    [line] = [line for line in run_key("list").splitlines() if line.startswith(prefix)]
+    assert "connections=10 posts_per_second=0  10.0.0.0/8 192.168.1.7/32  " in line
+    new = of(run_key("rotate", prefix))
+    assert (new.quotas, new.addresses) == (
+        {"connections": 10, "posts_per_second": 0},
+        ["10.0.0.0/8", "192.168.1.7/32"],
+    )
+    assert answer_to(key) == NOT_VALID
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--quota", "conections=1"], "'conections' is not a quota"),
+        (["--quota", "queues"], "A quota must be written as NAME=NUMBER"),
+        (["--quota", "queues=-1"], "A quota must be written as NAME=NUMBER"),
+        (["--from", "10.0.0.1/8"], "An address range must be a network such as 10.0.0.0/8"),
+    ],
+)
+def test_wrong_quotas_and_addresses_are_refused(arguments: list[str], sentence: str) -> None:
+    with pytest.raises(CommandError, match=sentence):
+        run_key("create", "--client", "c", *arguments)
+    assert not Key.objects.exists()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from clients.models import Client, Key, Node, Position, Session, Subscription
 from clients.services import key_create
 from delivery.figures.clients import client_figures, client_progress
-from delivery.models import AuditEntry, Message
+from delivery.models import AuditEntry, Message, ServiceConfig
 from delivery.moves.states import State
 from queues.models import Queue, QueueCounter
 from queues.services import queue_create
@@ -166,3 +166,39 @@ def test_who_may_not_change_clients(billing: Client, address: str) -> None:
     visitor = staff_browser("look", "disconnect_clients")
     assert visitor.post(f"{CLIENTS}{billing.pk}/{address}", {"grants": ""}).status_code == 403
     assert visitor.get(f"{CLIENTS}new/").status_code == 403
+
+
+def test_a_service_is_configured_version_by_version() -> None:
+    browser = logged_in_browser()
+    form = {"name": "resize", "heartbeat_interval": "5", "config": '{"width": 800}'}
+    assert (
+        "resize is at version 1." in browser.post("/console/service-configs/new/", form, follow=True).content.decode()
+    )
+    config = ServiceConfig.objects.get(name="resize")
+    address = f"/console/service-configs/{config.pk}/"
+    browser.post(address, {**form, "config": '{"width": 900}'})
+    wrong = browser.post(address, {**form, "config": '{"width": 1, "width": 2}'}).content.decode()
+    assert "Enter a JSON object" in wrong
+    first = config.versions.get(version=1)
+    browser.post(f"/console/service-configs/versions/{first.pk}/restore/", follow=True)
+    config.refresh_from_db()
+    assert (config.version, config.config) == (3, {"width": 800})
+    assert "as version 1" in browser.get(address).content.decode()
+    looker = staff_browser("look")
+    assert looker.post(address, form).status_code == 403
+    assert "Save" not in looker.get(address).content.decode()
+    browser.post(f"{address}delete/")
+    assert not ServiceConfig.objects.exists()
+
+
+def test_a_client_shows_what_it_reads(billing: Client) -> None:
+    queue_create(name="invoices")
+    session = Session.objects.filter(client=billing, ended_at=None).first() or Session.objects.create(
+        token="reads", client=billing
+    )
+    queue = Queue.objects.get(name="invoices")
+    Message.objects.create(
+        queue_id=queue.pk, sequence=1, index=1, priority=0, state=State.CLAIMED, body=b"", holder=session.pk,
+        lease_until=timezone.now(),
+    )  # fmt: skip
+    assert "invoices" in client_figures([billing.pk])[billing.pk].reads

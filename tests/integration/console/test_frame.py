@@ -27,7 +27,7 @@ def staff(*codenames: str) -> Browser:
 def test_every_place_opens_for_an_operator(name: str) -> None:
     answer = logged_in_browser().get(reverse(name))
     assert answer.status_code == 200
-    assert '<div class="screen">' in answer.content.decode()
+    assert '<main class="screen">' in answer.content.decode()
 
 
 @pytest.mark.parametrize("name", SCREEN_NAMES)
@@ -59,7 +59,7 @@ def test_the_sidebar_shows_only_where_one_may_go() -> None:
 
 
 def test_the_admin_begins_with_the_overview() -> None:
-    answer = logged_in_browser().get("/admin/")
+    answer = logged_in_browser().get("/admin/", follow=True)
     assert "console/overview.html" in [template.name for template in answer.templates]
 
 

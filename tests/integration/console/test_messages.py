@@ -11,6 +11,7 @@ from django.utils import timezone
 from clients.models import Session
 from delivery.models import AuditEntry, Message
 from delivery.moves.states import State
+from delivery.storage.vocabulary import REQUEST
 from queues.models import Queue
 from queues.services import queue_create
 from tests.support.admin_login import logged_in_browser
@@ -233,7 +234,7 @@ def test_a_message_tells_everything_about_itself(browser: Browser, orders: Queue
         "no such customer",
         "No client is waiting for its messages.",
         "Posted with priority 3",
-        "no_reader",
+        "nobody reads",
     ):
         assert part in page, part
     assert "{\n  &quot;secret&quot;: 17\n}" in page
@@ -275,3 +276,63 @@ def test_which_queues_tags_mean(browser: Browser, orders: Queue) -> None:
         (["us"], False),
     ]
     assert "There is no queue of that name" in text_of(browser.get("/console/tag-explainer/", {"name": "nowhere"}))
+
+
+def edit(browser: Browser, queue: Queue, index: int, **fields: Any) -> Any:
+    return browser.post(f"{MESSAGES}{queue.pk}/{index}/edit/", fields, follow=True)
+
+
+def test_a_waiting_message_is_changed_and_keeps_its_place(browser: Browser, orders: Queue) -> None:
+    add(orders, 17)
+    assert "{&quot;secret&quot;: 17}" in text_of(browser.get(f"{MESSAGES}{orders.pk}/17/edit/"))
+    answer = edit(browser, orders, 17, body='{"mended":\r\n true}', priority="4")
+    assert told(answer) == ["Changed message 17."]
+    message = Message.objects.get()
+    assert (bytes(message.body), message.priority, message.index) == (b'{"mended":\n true}', 4, 17)
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.target, entry.messages) == ("change message", "orders [eu]", 1)
+
+
+@pytest.mark.parametrize("fields", [{"state": State.CLAIMED, "holder": 1}, {"notify": REQUEST}])
+def test_what_does_not_wait_is_not_changed(browser: Browser, orders: Queue, fields: dict[str, Any]) -> None:
+    add(orders, 17, **fields)
+    answer = edit(browser, orders, 17, body="other", priority="0")
+    assert "The message no longer waits" in text_of(answer)
+    assert bytes(Message.objects.get().body) == b'{"secret": 17}'
+    assert not AuditEntry.objects.exists()
+
+
+def test_a_body_that_is_no_text_is_not_changed_by_hand(browser: Browser, orders: Queue) -> None:
+    add(orders, 17, body=b"\xff\x00")
+    answer = browser.get(f"{MESSAGES}{orders.pk}/17/edit/", follow=True)
+    assert told(answer) == ["The body is not text, so it cannot be changed here."]
+
+
+@pytest.mark.parametrize("missing", ["change_messages", "see_bodies"])
+def test_changing_needs_both_permissions(orders: Queue, missing: str) -> None:
+    add(orders, 17)
+    has = {"look", "change_messages", "see_bodies"} - {missing}
+    answer = staff_browser(*has).post(f"{MESSAGES}{orders.pk}/17/edit/", {"body": "x", "priority": "0"})
+    assert answer.status_code == 403
+    assert bytes(Message.objects.get().body) == b'{"secret": 17}'
+
+
+def test_work_in_progress_shows_the_longest_first_with_its_last_keepalive(browser: Browser, orders: Queue) -> None:
+    now = timezone.now()
+    session = Session.objects.create(token="t", address="10.0.0.7")
+    claim = {"state": State.CLAIMED, "holder": session.pk, "work_timeout": 60.0}
+    quiet, kept = now - timedelta(minutes=2), now - timedelta(minutes=9)
+    add(orders, 1, assigned_at=quiet, lease_until=quiet + timedelta(seconds=60), **claim)
+    add(orders, 2, assigned_at=kept, lease_until=now + timedelta(seconds=30), **claim)
+    add(orders, 3)
+    works = browser.get("/console/work/").context["works"]
+    assert [entry["work"].index for entry in works] == [2, 1]
+    assert works[0]["work"].kept_alive_at == now - timedelta(seconds=30)
+    assert (works[1]["work"].kept_alive_at, works[1]["is_late"]) == (None, True)
+    assert browser.get("/console/work/", {"queue": "invoices"}).context["works"] == []
+
+
+def test_queue_names_are_offered_where_one_is_asked_for(browser: Browser, orders: Queue) -> None:
+    one = add(orders, 17)
+    page = text_of(browser.get(f"{MESSAGES}act/", {"action": "move", "message": one}))
+    assert '<option value="orders"></option>' in page

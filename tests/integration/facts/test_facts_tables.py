@@ -12,9 +12,12 @@ TABLES = (
     "willow_health_findings",
     "willow_pipeline_runs",
     "willow_pipeline_offset",
-    "willow_archive_parts",
+    "iceberg_tables",
+    "iceberg_namespace_properties",
+    "willow_archive_leftovers",
     "willow_archive_days",
     "willow_pending_days",
+    "willow_erasures",
 )
 VIEWS = (
     "willow_journal_v1",

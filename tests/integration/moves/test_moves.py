@@ -29,7 +29,7 @@ from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.moves.removal import drop, drop_oldest, retain_streams
 from delivery.moves.states import MOVES, Move, Outcome, State
 from delivery.moves.transfer import lock_unclaimed, transfer
-from delivery.moves.waiting import come_due, reprioritise, retry_now
+from delivery.moves.waiting import come_due, reprioritise, retry_now, rewrite
 from delivery.protocol.commands import Post
 from delivery.storage.connection import connect, fetch_rows
 from delivery.storage.statement_connection import StatementConnection
@@ -219,6 +219,7 @@ TRIALS: dict[str, Sequence[Trial]] = {
     ],
     "retry_now": [Trial(lambda stage: retry_now(stage.connection, [stage.id]))],
     "reprioritise": [Trial(lambda stage: reprioritise(stage.connection, [stage.id], 9))],
+    "rewrite": [Trial(lambda stage: rewrite(stage.connection, stage.id, body=b"new", priority=9))],
     "take_out": [Trial(run_transfer)],
 }
 
@@ -280,14 +281,16 @@ class Taker:
     work_timeout: float | None = None
 
 
-@pytest.mark.parametrize(("statement", "messages"), [("post_one", 1), ("post", 2)])
+@pytest.mark.parametrize(
+    ("statement", "messages", "group"), [("post_one", 1, None), ("post", 2, None), ("post_with", 1, "g")]
+)
 async def test_a_post_leads_where_the_table_says(
-    connection: StatementConnection, statement: str, messages: int
+    connection: StatementConnection, statement: str, messages: int, group: str | None
 ) -> None:
     async def end_of_post(kind: Kind, *, delay: float | None = None, taken: bool = False) -> State:
         async with connection.transaction(force_rollback=True):
             queue = await define(connection, "q", kind=kind.value)
-            command = Post(queues=("q",), message=b"m", delay=delay)
+            command = Post(queues=("q",), message=b"m", delay=delay, group=group)
             copies = [PostRequest(NobodyPosts(), command, [queue]).copies[0] for _ in range(messages)]
             takers: dict[Copy, Taker] = {copy: Taker(index_before=0) for copy in copies} if taken else {}
             await insert_copies(connection, copies, NODE, takers)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,16 +21,18 @@ from django.test import Client as Browser
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from clients.models import Client, Key, Node, Session
 from clients.services import key_create
 from delivery.facts import analyst_role
-from delivery.gateway import http
+from delivery.gateway import http, http_claims
 from delivery.models import AuditEntry, Message, RedriveJob
 from delivery.moves.states import State
 from delivery.operating import clients, dead_letters, messages, queues, redrive_jobs, sessions
 from delivery.operating.audit import at_shell, audited, staff
 from delivery.operating.permissions import May
+from delivery.operating.schedules import schedule_create
 from delivery.protocol.errors import Code, WillowError
 from delivery.serving import changes
 from queues.models import Queue, Tag
@@ -56,6 +58,7 @@ class World:
         self.client: Client = self.key.client
         self.session = Session.objects.create(token="t", client=self.client, connected_at=timezone.now())
         self.message = self._put(self.queue, State.DELAYED, available_at=timezone.now())
+        self.receipt = {"receipt": f"{self.message}/1"}
         self.dead_letter = self._put(self.dead, State.READY, dead_reason="failed", origin_queue_id=self.queue.pk)
         self.running = RedriveJob.objects.create(total=1, bounds=[[self.dead.pk, 1]], undo_until=timezone.now())
         self.done = RedriveJob.objects.create(total=1, state="done", undo_until=timezone.now() + timedelta(hours=1))
@@ -65,6 +68,8 @@ class World:
         changes.service_config_change(name="resize", config={"size": 2}, heartbeat_interval=5, by=OPERATOR)
         self.group = Group.objects.create(name="night shift")
         self.person = User.objects.create_user("colleague")
+        plan = {"name": "nightly", "queue": "orders", "message": b"m", "cron": "@daily"}
+        self.schedule = schedule_create(values=plan, by=OPERATOR)
         AuditEntry.objects.all().delete()
 
     def _put(self, queue: Queue, state: State, **fields: Any) -> str:
@@ -88,8 +93,11 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     # This process is no node: what its engine would answer stands here.
-    monkeypatch.setattr(http, "post", lambda command: [])
-    monkeypatch.setattr(http, "pop", lambda command, client: [])
+    stored = SimpleNamespace(queue=SimpleNamespace(id=1, name="orders"), sequence=1, index=1, duplicate=False)
+    monkeypatch.setattr(http, "post", lambda command, by: [stored])
+    monkeypatch.setattr(http_claims, "fetch", lambda command, by: [])
+    monkeypatch.setattr(http_claims, "settle", lambda ending: None)
+    monkeypatch.setattr(http, "pop", lambda command, by: [])
     return World()
 
 
@@ -99,6 +107,10 @@ QUEUE_FORM = {
 }  # fmt: skip
 SERVICE_FORM = {
     "heartbeat_interval": "5", "versions-TOTAL_FORMS": "0", "versions-INITIAL_FORMS": "0", "config": '{"size": 3}',
+}  # fmt: skip
+SCHEDULE_FORM = {
+    "name": "nightly", "queue": "orders", "message": "m", "cron": "@hourly", "time_zone": "UTC", "missed": "skip",
+    "priority": "0", "enabled": "on",
 }  # fmt: skip
 PASSWORDS = {"password1": "correct horse", "password2": "correct horse", "usable_password": "true"}
 
@@ -123,6 +135,23 @@ CONSOLE: dict[str, tuple[Act, list[str]]] = {
         ],
         ["change priority", "retry messages now", "move messages", "drop messages"],
     ),
+    "message_new": (
+        lambda w: w.console("message_new", queue="orders", body="m", priority="0"), ["post message"],
+    ),
+    "message_edit": (
+        lambda w: w.console("message_edit", w.queue.pk, 1, body="n", priority="1"), ["change message"],
+    ),
+    "service_config_new": (
+        lambda w: w.console("service_config_new", name="new", heartbeat_interval="5", config="{}"),
+        ["configure service"],
+    ),
+    "service_config_back": (
+        lambda w: w.console("service_config_back", w.service.versions.get(version=1).pk),
+        ["restore configuration of service"],
+    ),
+    "service_config_remove": (
+        lambda w: w.console("service_config_remove", w.service.pk), ["delete configuration of service"],
+    ),
     "dead_letters_drop": (
         lambda w: w.console("dead_letters_drop", message=w.dead_letter, word="purge"), ["drop messages"],
     ),
@@ -132,6 +161,13 @@ CONSOLE: dict[str, tuple[Act, list[str]]] = {
     ),
     "redrive_stop": (lambda w: w.console("redrive_stop", w.running.pk), ["cancel redrive"]),
     "redrive_back": (lambda w: w.console("redrive_back", w.done.pk), ["undo redrive"]),
+    "schedule_new": (
+        lambda w: w.console("schedule_new", **{**SCHEDULE_FORM, "name": "hourly"}), ["create schedule"],
+    ),
+    "schedule_edit": (lambda w: w.console("schedule_edit", w.schedule.pk, **SCHEDULE_FORM), ["change schedule"]),
+    "schedule_switch": (lambda w: w.console("schedule_switch", w.schedule.pk), ["change schedule"]),
+    "schedule_run": (lambda w: w.console("schedule_run", w.schedule.pk), ["run schedule"]),
+    "schedule_delete": (lambda w: w.console("schedule_delete", w.schedule.pk), ["delete schedule"]),
     "client_new": (lambda w: w.console("client_new", name="new", persistent="yes"), ["create client"]),
     "client_remove": (lambda w: (w.session.delete(), w.console("client_remove", w.client.pk)), ["delete client"]),
     "key_new": (lambda w: w.console("key_new", w.client.pk, grants="orders:post"), ["make key"]),
@@ -241,7 +277,46 @@ REST: dict[str, tuple[Act, list[str]]] = {
         lambda w: w.rest("POST", f"dead-letters/redrives/{w.running.pk}/cancel"), ["cancel redrive"],
     ),
     "UndoRedriveApi POST": (lambda w: w.rest("POST", f"dead-letters/redrives/{w.done.pk}/undo"), ["undo redrive"]),
+    "SchedulesApi POST": (
+        lambda w: w.rest("POST", "schedules", {"name": "new", "queue": "orders", "message": "m", "every": 60}),
+        ["create schedule"],
+    ),
+    "ScheduleApi PUT": (
+        lambda w: w.rest("PUT", "schedules/nightly", {"queue": "orders", "message": "m", "every": 60}),
+        ["change schedule"],
+    ),
+    "ScheduleApi PATCH": (lambda w: w.rest("PATCH", "schedules/nightly", {"enabled": False}), ["change schedule"]),
+    "ScheduleApi DELETE": (lambda w: w.rest("DELETE", "schedules/nightly"), ["delete schedule"]),
+    "RunScheduleApi POST": (lambda w: w.rest("POST", "schedules/nightly/run"), ["run schedule"]),
+    "KeyApi PATCH": (
+        lambda w: w.rest("PATCH", f"keys/{w.key.pk}", {"quotas": {"queues": 1}, "addresses": ["10.0.0.0/8"]}),
+        ["change quotas of key", "change addresses of key"],
+    ),
     "DisconnectApi POST": (lambda w: w.rest("POST", f"sessions/{w.session.pk}/disconnect"), ["disconnect session"]),
+    "QueueApiByName PATCH": (
+        lambda w: w.rest("PATCH", "queue?name=orders&tag=eu", {"retry_limit": 9}), ["change queue"],
+    ),
+    "QueueApiByName DELETE": (lambda w: w.rest("DELETE", "queue?name=returns"), ["delete queue"]),
+    "PauseApiByName POST": (lambda w: w.rest("POST", "queue/pause?name=returns"), ["pause queue"]),
+    "ResumeApiByName POST": (lambda w: w.rest("POST", "queue/resume?name=returns"), ["resume queue"]),
+    "PurgeApiByName POST": (lambda w: w.rest("POST", "queue/purge?name=returns"), ["purge queue"]),
+    "FetchApi POST": (lambda w: w.rest("POST", "messages/fetch", {"queue": "orders"}), ["fetch messages"]),
+    "FinishApi POST": (lambda w: w.rest("POST", "messages/finish", w.receipt), ["finish message"]),
+    "FailApi POST": (lambda w: w.rest("POST", "messages/fail", w.receipt), ["fail message"]),
+    "KeepaliveApi POST": (lambda w: w.rest("POST", "messages/keepalive", w.receipt), ["keep message alive"]),
+    "ReleaseApi POST": (lambda w: w.rest("POST", "messages/release", w.receipt), ["release message"]),
+    "KeysApi POST": (lambda w: w.rest("POST", "keys", {"client": "new"}), ["make key"]),
+    "RotateKeyApi POST": (lambda w: w.rest("POST", f"keys/{w.key.pk}/rotate"), ["rotate key"]),
+    "ExpireKeyApi POST": (
+        lambda w: w.rest("POST", f"keys/{w.key.pk}/expire", {"expires_at": "2099-01-01T00:00:00Z"}), ["expire key"],
+    ),
+    "RevokeKeyApi POST": (lambda w: w.rest("POST", f"keys/{w.key.pk}/revoke"), ["revoke key"]),
+    "ServiceConfigApi PUT": (
+        lambda w: w.rest("PUT", "service-configs/new", {"config": {"a": 1}}), ["configure service"],
+    ),
+    "ServiceConfigApi DELETE": (
+        lambda w: w.rest("DELETE", "service-configs/resize"), ["delete configuration of service"],
+    ),
     "FailMessagesApi POST": (
         lambda w: w.rest("POST", f"sessions/{w.session.pk}/fail-messages"), ["fail messages of session"],
     ),
@@ -258,11 +333,32 @@ COMMANDS: dict[str, tuple[Act, list[str]]] = {
         lambda w: [
             run("key", "create", "--client", "new"),
             run("key", "expire", w.key.prefix, "30d"),
+            run("key", "quota", w.key.prefix, "queues=1"),
+            run("key", "addresses", w.key.prefix, "10.0.0.0/8"),
             run("key", "rotate", w.key.prefix, "--grace", "12h"),
             run("key", "revoke", w.key.prefix),
             run("key", "list"),
         ],
-        ["make key", "expire key", "rotate key", "revoke key"],
+        ["make key", "expire key", "change quotas of key", "change addresses of key", "rotate key", "revoke key"],
+    ),
+    "second_factor": (
+        lambda w: [
+            TOTPDevice.objects.create(user=User.objects.create_user("forgetful"), confirmed=True),
+            run("second_factor", "forgetful"),
+        ],
+        ["remove second factor"],
+    ),
+    "schedule": (
+        lambda w: [
+            run("schedule", "create", "new", "--queue", "orders", "--message", "m", "--every", "60"),
+            run("schedule", "change", "new", "--every", "90"),
+            run("schedule", "pause", "new"),
+            run("schedule", "resume", "new"),
+            run("schedule", "run", "new"),
+            run("schedule", "delete", "new"),
+            run("schedule", "list"),
+        ],
+        ["create schedule", *["change schedule"] * 3, "run schedule", "delete schedule"],
     ),
     "analyst_role": (
         lambda w: [run("analyst_role", "create", "--role", ANALYST), run("analyst_role", "grant", "--role", ANALYST)],
@@ -332,7 +428,8 @@ def test_every_command_is_among_these() -> None:
 READERS = {
     "queue_record", "act_on_filter", "drop_batch", "failed_places", "describe", "queues_of", "dead_letter_queue_ids",
     "dead_letter_groups", "check_are_dead_letter_queues", "redrive_dry_run", "check_config",
-    "check_heartbeat_interval", "statements_for_an_administrator",
+    "check_heartbeat_interval", "values_of", "already_there", "preview", "upcoming", "database_now",
+    "statements_for_an_administrator",
 }  # fmt: skip
 
 

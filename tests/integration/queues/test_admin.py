@@ -60,7 +60,7 @@ def put_message(queue: Queue) -> None:
 
 
 def test_a_queue_is_made(browser: Browser) -> None:
-    make(browser, tags="eu \r\nde\r\n\r\neu", retry_limit="", max_length="5", overflow="drop_oldest", updatable="on")
+    make(browser, tags="eu ,de,,eu", retry_limit="", max_length="5", overflow="drop_oldest", updatable="on")
     queue = Queue.objects.get()
     assert (queue.name, queue.tags, queue.kind, queue.retry_limit) == ("orders", ["de", "eu"], "work", None)
     assert (queue.max_length, queue.overflow, queue.updatable) == (5, "drop_oldest", True)

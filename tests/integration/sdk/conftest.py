@@ -1,16 +1,16 @@
 """Clients of real brokers, for all tests of the SDK."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import willow_client
-from willow_client import Client
+from willow_client import Client, claims
 from willow_client.websocket import WebSocket
 
 from tests.support import fixtures
-from tests.support.cluster import PATIENCE, Cluster
+from tests.support.cluster import Cluster
 from tests.support.fixtures import StartCluster
+from tests.support.keepalives import Keepalives
 from tests.support.proxy import Proxy, proxied
 
 broker, start_cluster = fixtures.broker, fixtures.start_cluster
@@ -19,7 +19,7 @@ queue, name, service = fixtures.queue, fixtures.name, fixtures.service
 
 @pytest.fixture
 async def client(broker: Cluster) -> AsyncIterator[Client]:
-    async with asyncio.timeout(PATIENCE), willow_client.connect(broker.node.url) as client:
+    async with willow_client.connect(broker.node.url) as client:
         yield client
 
 
@@ -41,6 +41,12 @@ def own_cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
     """One that the test may do harm to."""
     with start_cluster() as cluster:
         yield cluster
+
+
+@pytest.fixture
+def keepalives(texts_sent: list[bytes], monkeypatch: pytest.MonkeyPatch) -> Keepalives:
+    monkeypatch.setattr(claims, "KEEPALIVES_PER_CLAIM", Keepalives.PER_CLAIM)
+    return Keepalives(texts_sent)
 
 
 @pytest.fixture

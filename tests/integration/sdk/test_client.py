@@ -9,7 +9,8 @@ import pytest
 import willow_client
 from willow_client import Client, ConnectionFailed, ConnectionLost, Message, WillowError
 
-from tests.support.cluster import PATIENCE, Cluster
+from tests.support.cluster import PATIENCE, THROUGH_RESTARTS, Cluster
+from tests.support.keepalives import Keepalives
 
 NOT_UTF8 = bytes(range(256))
 
@@ -18,6 +19,11 @@ async def fetched(client: Client, queue: str, **how: Any) -> Message:
     message = await client.fetch(queue, block_timeout=PATIENCE, **how)
     assert message is not None
     return message
+
+
+def lease_end(cluster: Cluster, message: Message) -> Any:
+    ((end,),) = cluster.query("SELECT lease_until FROM delivery_message WHERE queue_id = %s", message.shard)
+    return end
 
 
 # posting
@@ -145,15 +151,11 @@ async def test_a_failed_message_comes_again(broker: Cluster, client: Client, que
 
 
 async def test_a_keepalive_starts_the_time_again(broker: Cluster, client: Client, queue: str) -> None:
-    def lease_end() -> Any:
-        ((end,),) = broker.query("SELECT lease_until FROM delivery_message WHERE queue_id = %s", message.shard)
-        return end
-
     await client.post(queue, "m")
     message = await fetched(client, queue, work_timeout=60)
-    before = lease_end()
+    before = lease_end(broker, message)
     await message.keepalive()
-    assert lease_end() > before
+    assert lease_end(broker, message) > before
 
 
 async def test_a_refusal_is_an_exception_with_its_code(client: Client, queue: str) -> None:
@@ -197,12 +199,14 @@ async def test_work_that_raises_fails_its_message(broker: Cluster, client: Clien
     assert error == "ZeroDivisionError: division by zero"
 
 
-async def test_long_work_is_kept_alive(broker: Cluster, client: Client, queue: str, texts_sent: list[bytes]) -> None:
+async def test_long_work_is_kept_alive(broker: Cluster, client: Client, queue: str, keepalives: Keepalives) -> None:
     await client.post(queue, "m")
-    message = await fetched(client, queue, work_timeout=0.3)
-    async with client.working(message), asyncio.timeout(PATIENCE):
-        while sum(b"keepalive" in text for text in texts_sent) < 5:
-            await asyncio.sleep(0.02)
+    message = await fetched(client, queue, work_timeout=keepalives.LEASE_SECONDS)
+    before = lease_end(broker, message)
+    async with client.working(message):
+        await keepalives.wait_for(5)
+        await client.fetch(queue)  # goes the same way, behind them
+        assert lease_end(broker, message) > before
     ended = "SELECT outcome, attempt FROM delivery_journal WHERE queue_id = %s"
     assert broker.query(ended, message.shard) == [("finished", 1)]
 
@@ -282,23 +286,23 @@ async def test_a_closed_client_refuses_commands(broker: Cluster, queue: str) -> 
 
 async def test_claims_and_waiting_fetches_survive_a_restart(own_cluster: Cluster, queue: str) -> None:
     node = own_cluster.node
-    async with asyncio.timeout(PATIENCE), willow_client.connect(node.url, hold=PATIENCE) as client:
+    async with willow_client.connect(node.url, hold=THROUGH_RESTARTS, timeout=THROUGH_RESTARTS) as client:
         await client.post(queue, "held")
         held = await fetched(client, queue)
-        waiting = asyncio.ensure_future(fetched(client, queue))
+        waiting = asyncio.ensure_future(client.fetch(queue, block_timeout=THROUGH_RESTARTS))
         node.kill()
         finished = asyncio.ensure_future(held.finish())
         node.start()
         await finished
         await client.post(queue, "next")
-        assert (await waiting).text == "next"
+        message = await waiting
+        assert message is not None and message.text == "next"
 
 
 async def test_a_subscription_goes_on_after_a_restart(own_cluster: Cluster, queue: str) -> None:
     node = own_cluster.node
     async with (
-        asyncio.timeout(PATIENCE),
-        willow_client.connect(node.url) as client,
+        willow_client.connect(node.url, timeout=THROUGH_RESTARTS) as client,
         client.subscribe(queue) as messages,
     ):
         node.kill()
@@ -307,20 +311,21 @@ async def test_a_subscription_goes_on_after_a_restart(own_cluster: Cluster, queu
         assert (await anext(messages)).text == "m"
 
 
-async def test_what_was_under_way_when_the_connection_broke(own_cluster: Cluster, queue: str) -> None:
+async def test_what_was_under_way_when_the_connection_broke(
+    own_cluster: Cluster, queue: str, texts_sent: list[bytes]
+) -> None:
     """A post may have been stored or not: it is sent again and stored once, unless the client may not repeat it."""
     node = own_cluster.node
     async with (
-        asyncio.timeout(PATIENCE),
-        willow_client.connect(node.url) as client,
-        willow_client.connect(node.url, repeat_posts=False) as careless,
+        willow_client.connect(node.url, timeout=THROUGH_RESTARTS) as client,
+        willow_client.connect(node.url, timeout=THROUGH_RESTARTS, repeat_posts=False) as careless,
     ):
         await client.create(queue)
         node.send(signal.SIGSTOP)
         unsure = asyncio.ensure_future(careless.post(queue, "unsure"))
         repeated = asyncio.ensure_future(client.post(queue, "repeated"))
-        await asyncio.sleep(0)  # both are submitted
-        await asyncio.sleep(0)  # and sent
+        while sum(b'"post"' in text for text in texts_sent) < 2:
+            await asyncio.sleep(0)
         node.kill()
         with pytest.raises(ConnectionLost):
             await unsure

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from willow_client import Client
 
-from tests.support.cluster import Cluster
+from tests.support.cluster import PATIENCE, Cluster
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
 
@@ -47,7 +47,7 @@ def worker(request: pytest.FixtureRequest, broker: Cluster) -> Iterator[None]:
     indirect=["worker"],
 )
 async def test_a_documented_worker_answers(client: Client, service: str, reply: bytes) -> None:
-    assert await client.request(service, "cat.jpg", timeout=20) == reply
+    assert await client.request(service, "cat.jpg", timeout=2 * PATIENCE) == reply
 
 
 @pytest.mark.usefixtures("worker")
@@ -60,4 +60,4 @@ async def test_a_documented_worker_answers(client: Client, service: str, reply: 
     indirect=["worker"],
 )
 async def test_a_documented_worker_works(client: Client, queue: str, body: str, reply: bytes | None) -> None:
-    assert await client.post(queue, body, wait="finish", timeout=20) == reply
+    assert await client.post(queue, body, wait="finish", timeout=2 * PATIENCE) == reply

@@ -1,13 +1,16 @@
 """Messages that came and were not begun: kept alive while they wait, and given back without an attempt spent."""
 
 import asyncio
+from typing import Any
 
 import pytest
 import willow_client
 from willow_client import ClaimLost, Client, Message
+from willow_client.timetable import Timetable
 
 from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, Cluster
+from tests.support.keepalives import Keepalives
 
 JOBS = 20
 
@@ -74,14 +77,20 @@ async def test_a_loop_inside_async_with_may_be_left_and_taken_up_again(client: C
     assert seen == ["0", "1"]
 
 
-async def test_what_waits_is_kept_alive(client: Client, other: Client, queue: str, texts_sent: list[bytes]) -> None:
-    """For more than two of the claims' times, which the reaper ends within a tenth of a second."""
-    await client.create(queue, heartbeat_timeout=0.6)
+async def test_what_waits_is_kept_alive(
+    broker: Cluster, client: Client, other: Client, queue: str, keepalives: Keepalives
+) -> None:
+    shard = (await client.create(queue, heartbeat_timeout=keepalives.LEASE_SECONDS)).shard
     await client.post_many(queue, ["0", "1", "2"])
     async with client.subscribe(queue, in_flight=3) as messages:
         first = await anext(messages)
-        while sum(text.count(b'"keepalive"') for text in texts_sent) < 3 * 7:
+        while messages.prefetched < 2:
             await asyncio.sleep(LOOK_SECONDS)
+        before = _lease_ends(broker, shard)
+        await keepalives.wait_for(6)  # one or two for each
+        await other.fetch(queue)
+        await client.fetch(queue)  # goes the same way, behind them
+        assert all(now > then for now, then in zip(_lease_ends(broker, shard), before, strict=True))
         await first.finish()
         for _ in range(2):
             message = await anext(messages)
@@ -90,32 +99,36 @@ async def test_what_waits_is_kept_alive(client: Client, other: Client, queue: st
     assert await other.fetch(queue) is None
 
 
-async def test_fetched_messages_are_kept_alive_as_often_as_their_own_time_asks(
-    client: Client, queue: str, texts_sent: list[bytes]
+async def test_messages_are_kept_alive_as_often_as_their_own_time_asks(
+    client: Client, queue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await client.create(queue, heartbeat_timeout=0.6)
-    await client.post(queue, "m")
-    message = await client.fetch(queue)
-    assert message is not None and message.work_timeout == 0.6
-    while sum(text.count(b'"keepalive"') for text in texts_sent) < 7:
-        await asyncio.sleep(LOOK_SECONDS)
-    await message.finish()
+    """Three times in it, whether the queue or the fetch says how long it is."""
+    intervals: list[float] = []
+    monkeypatch.setattr(Timetable, "put", lambda self, seconds, key: intervals.append(seconds))
+    await client.create(queue, heartbeat_timeout=45)
+    await client.post_many(queue, ["0", "1"], timeout=None)
+    for work_timeout in (None, 6):
+        message = await client.fetch(queue, work_timeout=work_timeout, timeout=None)
+        assert message is not None and message.work_timeout == (work_timeout or 45)
+        await message.finish(timeout=None)
+    assert [seconds for seconds in intervals if seconds != client.options.timeout] == [15, 2]
 
 
 async def test_a_message_that_nobody_refers_to_is_not_kept_alive(
     client: Client, queue: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await client.create(queue, heartbeat_timeout=0.3)
     await client.post(queue, "m")
-    await client.fetch(queue)
+    await client.fetch(queue, work_timeout=0.3)
     again = await client.fetch(queue, block_timeout=PATIENCE)
     assert again is not None and again.attempt == 2
     assert "neither finished, failed nor released" in caplog.text
     await again.finish()
 
 
-async def test_a_lost_claim_cancels_the_work(broker: Cluster, client: Client, queue: str) -> None:
-    await client.create(queue, heartbeat_timeout=0.6)
+async def test_a_lost_claim_cancels_the_work(
+    broker: Cluster, client: Client, queue: str, keepalives: Keepalives
+) -> None:
+    await client.create(queue, heartbeat_timeout=keepalives.LEASE_SECONDS)
     await client.post(queue, "m")
     message = await client.fetch(queue)
     assert message is not None
@@ -137,6 +150,10 @@ async def test_a_late_finish_of_an_earlier_attempt_ends_nothing(broker: Cluster,
     with pytest.raises(ClaimLost):
         await first.finish()
     await second.finish()
+
+
+def _lease_ends(cluster: Cluster, shard: int) -> list[tuple[Any, ...]]:
+    return cluster.query("SELECT lease_until FROM delivery_message WHERE queue_id = %s ORDER BY index", shard)
 
 
 def _take_away(cluster: Cluster, message: Message) -> None:

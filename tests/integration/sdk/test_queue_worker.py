@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from willow_client.processes import InProcess
 
 from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, Cluster
+from tests.support.keepalives import Keepalives
 from tests.support.keys import make_key
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
@@ -71,21 +71,23 @@ async def test_an_asynchronous_handler(client: Client, other: Client, queue: str
 
 
 async def test_blocking_handlers_run_in_threads_and_keep_their_claims(
-    client: Client, other: Client, queue: str
+    client: Client, other: Client, queue: str, keepalives: Keepalives
 ) -> None:
-    """Each blocks for longer than its claim lasts without a keepalive."""
-    await client.create(queue, heartbeat_timeout=0.5)
+    await client.create(queue, heartbeat_timeout=keepalives.LEASE_SECONDS)
     met = threading.Barrier(2)
+    kept_alive = threading.Event()
     attempts = []
 
     def handle(message: Message) -> str:
         attempts.append(message.attempt)
         met.wait(PATIENCE)
-        threading.Event().wait(1.2)
-        return "done"
+        return "done" if kept_alive.wait(PATIENCE) else "alone"
 
     async with client.worker(queue, handle, concurrency=2):
-        replies = await asyncio.gather(*(other.post(queue, "m", wait="finish") for _ in range(2)))
+        posts = asyncio.gather(*(other.post(queue, "m", wait="finish") for _ in range(2)))
+        await keepalives.wait_for(6)
+        kept_alive.set()
+        replies = await posts
     assert replies == [b"done"] * 2 and attempts == [1, 1]
 
 
@@ -105,9 +107,10 @@ async def test_handlers_in_processes(client: Client, other: Client, queue: str) 
 async def test_a_process_whose_time_is_over_is_ended(client: Client, other: Client, queue: str) -> None:
     await client.create(queue, retry_limit=1)
     events = Events()
-    async with client.worker(queue, double, concurrency=1, run_in="process", time_limit=3, on_event=events):
+    async with client.worker(queue, double, concurrency=1, run_in="process", time_limit=0.1, on_event=events) as worker:
         with pytest.raises(willow_client.Dropped):
             await other.post(queue, "stay", wait="finish")
+        worker._slots[0]._time_limit = PATIENCE
         assert await other.post(queue, "4", wait="finish") == b"8"
     assert events.kinds()["timed_out"] == 1
 
@@ -191,23 +194,28 @@ async def test_a_handler_that_awaits_something_cancelled_has_failed(client: Clie
 async def test_the_start_of_a_process_is_no_part_of_the_job(
     client: Client, other: Client, queue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await client.create(queue, retry_limit=1)
     start = InProcess._start
+    may_start = threading.Event()
+    events = Events()
 
     def slowly(self: InProcess) -> Any:
-        began = self._process is not None
-        pipe = start(self)
-        if not began:
-            time.sleep(1)
-        return pipe
+        may_start.wait(PATIENCE)
+        return start(self)
 
     monkeypatch.setattr(InProcess, "_start", slowly)
-    async with client.worker(queue, double, concurrency=1, run_in="process", time_limit=0.9):
-        assert await other.post(queue, "21", wait="finish") == b"42"
+    async with client.worker(queue, double, concurrency=1, run_in="process", on_event=events):
+        receipt = await other.post(queue, "21", notify=["assign"])
+        await receipt.assigned(timeout=PATIENCE)
+        await client.fetch(queue)  # its answer comes the same way, behind the message
+        assert not events.all
+        may_start.set()
+        assert await receipt.finished(timeout=2 * PATIENCE) == b"42"
 
 
-async def test_a_lost_claim_cancels_the_handler(broker: Cluster, client: Client, other: Client, queue: str) -> None:
-    await client.create(queue, heartbeat_timeout=0.6)
+async def test_a_lost_claim_cancels_the_handler(
+    broker: Cluster, client: Client, other: Client, queue: str, keepalives: Keepalives
+) -> None:
+    await client.create(queue, heartbeat_timeout=keepalives.LEASE_SECONDS)
     events = Events()
     cancelled = asyncio.Event()
 
@@ -289,13 +297,14 @@ async def test_what_is_not_done_in_time_is_given_back(client: Client, other: Cli
 
 
 PROGRAM = """
-import sys, willow_client
+import logging, sys, willow_client
 
 def handle(message):
     print("at work", flush=True)
     sys.stdin.readline()
 
-willow_client.run_worker(sys.argv[1], sys.argv[2], handle, concurrency=1, prefetch=5)
+logging.basicConfig(stream=sys.stdout, format="%(message)s", level=logging.INFO)
+willow_client.run_worker(sys.argv[1], sys.argv[2], handle, concurrency=1, prefetch=5, hold=0.5)
 """
 
 
@@ -321,7 +330,7 @@ async def test_a_program_drains_when_it_is_told_to_stop(
         assert worker.stdin is not None and worker.stdout is not None
         assert await asyncio.to_thread(worker.stdout.readline) == b"at work\n"
         worker.send_signal(number)
-        await _are_given_back(broker, queue, but=1)
+        await _are_held(broker, queue, 1)
         worker.stdin.write(b"go on\n")
         worker.stdin.flush()
         assert await asyncio.to_thread(worker.wait, PATIENCE) == 0
@@ -335,7 +344,7 @@ async def test_a_second_signal_does_not_wait(broker: Cluster, client: Client, qu
         assert worker.stdout is not None
         assert await asyncio.to_thread(worker.stdout.readline) == b"at work\n"
         worker.send_signal(signal.SIGTERM)
-        await asyncio.sleep(LOOK_SECONDS)
+        assert b"no more messages" in await asyncio.to_thread(worker.stdout.readline)
         worker.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(worker.wait, PATIENCE) == 0
     message = await client.fetch(queue, block_timeout=PATIENCE)
@@ -348,16 +357,17 @@ async def test_when_a_worker_dies_only_what_it_held_is_tried_again(broker: Clust
     with running_worker(broker, queue) as worker:
         assert worker.stdout is not None
         assert await asyncio.to_thread(worker.stdout.readline) == b"at work\n"
-    await _are_given_back(broker, queue, but=0)
+        await _are_held(broker, queue, 6)
+    await _are_held(broker, queue, 0)
     attempts = Counter(message.attempt for message in await client.fetch_many(queue, 100))
     assert attempts == {1: 14, 2: 6}
 
 
-async def _are_given_back(cluster: Cluster, queue: str, *, but: int) -> None:
+async def _are_held(cluster: Cluster, queue: str, count: int) -> None:
     held = (
         "SELECT count(*) FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id"
         " WHERE q.name = %s AND m.holder IS NOT NULL"
     )
     async with asyncio.timeout(PATIENCE):
-        while cluster.query(held, queue) != [(but,)]:
+        while cluster.query(held, queue) != [(count,)]:
             await asyncio.sleep(LOOK_SECONDS)

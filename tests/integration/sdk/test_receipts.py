@@ -3,10 +3,9 @@
 import asyncio
 
 import pytest
-import willow_client
 from willow_client import BadArgument, Client, Dropped, NoObject, ObjectAlreadyExists, Timeout
 
-from tests.support.cluster import PATIENCE, Cluster
+from tests.support.cluster import PATIENCE
 
 
 async def finish_next(client: Client, queue: str, reply: str | None = None) -> None:
@@ -88,13 +87,17 @@ async def test_a_message_at_work_cannot_be_taken_back(client: Client, other: Cli
     await message.finish()
 
 
-async def test_stages_can_be_awaited_after_the_time_of_the_post(broker: Cluster, other: Client, queue: str) -> None:
-    async with willow_client.connect(broker.node.url, timeout=0.5) as client:
-        receipt = await client.post(queue, "m", notify=["finish"])
-        with pytest.raises(Timeout):
-            await client.post(queue, "later", wait="finish", delay=PATIENCE, timeout=0.6)
-        await finish_next(other, queue, "done")
-        assert await receipt.finished(timeout=PATIENCE) == b"done"
+async def test_stages_can_be_awaited_after_the_time_of_the_post(client: Client, other: Client, queue: str) -> None:
+    receipt = await client.post(queue, "m", notify=["finish"])
+    assert receipt._following is not None
+    client._connection._timed_out(receipt._following.label)  # as its timer does
+    await finish_next(other, queue, "done")
+    assert await receipt.finished(timeout=PATIENCE) == b"done"
+
+
+async def test_a_reply_that_does_not_come_in_time(client: Client, queue: str) -> None:
+    with pytest.raises(Timeout, match=f"the notice `finish` of the message in {queue} did not come"):
+        await client.post(queue, "m", wait="finish", timeout=0.1)
 
 
 async def test_who_waits_for_a_message_that_is_taken_back_is_told(client: Client, queue: str) -> None:

@@ -1,7 +1,10 @@
 """Readers of streams go on where they were, however their program ended."""
 
+from typing import Literal
+
+import pytest
 import willow_client
-from willow_client import Client
+from willow_client import Client, ObjectAlreadyExists
 
 from tests.support.cluster import Cluster
 
@@ -53,3 +56,24 @@ async def test_a_position_can_be_forgotten(broker: Cluster, client: Client, queu
         await (await anext(messages)).finish()
         await messages.close(forget=True)
     assert await read(broker, name, queue, 2, leaves=True) == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", ["stream", "work"])
+async def test_a_second_subscription_does_not_starve_the_first(
+    client: Client, other: Client, queue: str, name: str, kind: Literal["stream", "work"]
+) -> None:
+    await client.create(queue, kind=kind, tags=["a", "b"])
+    await client.register(name, persistent=True)
+    async with client.subscribe(queue, tags=["a", "b"]) as messages:
+        with pytest.raises(ObjectAlreadyExists, match=r"reads .* already"):
+            await anext(client.subscribe(queue, tags=["b", "a"], match="exact"))
+        await other.post(queue, "m", tags=["a", "b"])
+        await (await anext(messages)).finish()
+    await other.post(queue, "n", tags=["a", "b"])
+    async for message in client.subscribe(queue, tags=["a", "b"]):
+        assert message.text == "n"
+        await message.finish()
+        break
+    async with client.subscribe(queue, tags=["a", "b"]) as messages:  # the loop was left a moment ago
+        await other.post(queue, "o", tags=["a", "b"])
+        assert (await anext(messages)).text == "o"

@@ -96,7 +96,7 @@ def test_it_connects_when_it_is_used_and_again_after_close(broker: Cluster, queu
         client.post(queue, "m")
     assert client.post(queue, "m").index == 2
     client.close()
-    with pytest.raises(BadArgument):
+    with pytest.raises(BadArgument), client:
         client.post("", "m")
 
 

@@ -226,6 +226,6 @@ def test_services_are_listed_with_their_figures(admin_client: Browser, service_q
 def test_a_service_without_configuration_is_configured_under_its_name(
     admin_client: Browser, service_queue: Queue
 ) -> None:
-    address = f"{CONFIGS}add/?name=resize"
+    address = "/console/service-configs/new/?name=resize"
     assert f'href="{address}"' in admin_client.get(f"/console/services/{service_queue.pk}/").content.decode()
-    assert admin_client.get(address).context["adminform"].form.initial["name"] == "resize"
+    assert admin_client.get(address).context["form"].initial["name"] == "resize"

@@ -69,7 +69,12 @@ def fault_in_the_plan_of(path: Path) -> str | None:
     plan = plan_of(TEXTS[path])
     lines = plan.splitlines()
     for number, line in enumerate(lines):
-        if "Scan" in line and "Tid Scan" not in line and re.search(r" on delivery_message\b", line):
+        if (
+            "Scan" in line
+            and "Tid Scan" not in line
+            and "Sample Scan" not in line
+            and re.search(r" on delivery_message\b", line)
+        ):
             scan = re.search(r"Index (?:Only )?Scan (?:Backward )?using (\w+)", line)
             below = "".join(lines[number + 1 : number + 2])
             fault = fault_in(scan[1], below, comment) if scan else "reads the whole table"

@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from delivery.protocol.version import VERSION
 from tests.support.launched_willow import run_willow
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
@@ -76,10 +78,42 @@ def test_an_unknown_command_lists_the_known_ones() -> None:
     assert answer.stderr.startswith("There is no command upp. The commands are:\n  ./willow up ")
 
 
+def test_the_version() -> None:
+    assert run_willow("--version").stdout == f"Willow {VERSION}\n"
+
+
+@pytest.mark.parametrize("command", [("manage", "key", "create"), ("pipeline", "status")])
+def test_a_command_makes_no_database_where_there_is_none(home: Path, command: tuple[str, ...]) -> None:
+    name, *rest = command
+    answer = run_willow(name, "--home", str(home), *rest)
+    sentence = f"There is no Willow in {home} yet: run `./willow up` first, or name its home with --home.\n"
+    assert (answer.returncode, answer.stderr) == (1, sentence)
+    assert not home.exists()
+
+
+def test_a_command_on_an_empty_database_says_so(home: Path) -> None:
+    empty_database = urlsplit(os.environ["DATABASE_URL"])._replace(path="/postgres").geturl()
+    answer = run_willow("manage", "--home", str(home), "key", "list", DATABASE_URL=empty_database)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("The database has not got this version's tables: run `./willow up`")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_the_doctor_tries_the_password_of_redis(home: Path, port: int) -> None:
+    right = os.environ["REDIS_URL"]
+    said = run_willow("doctor", "--home", str(home), "--port", str(port), REDIS_URL=right).stdout
+    assert "Redis at 127.0.0.1 answers" in said
+    wrong = f"redis://:wrong@{right.partition('@')[2]}"
+    said = run_willow("doctor", "--home", str(home), "--port", str(port), REDIS_URL=wrong).stdout
+    assert "WRONG  Redis at 127.0.0.1 cannot be used: " in said
+
+
 @pytest.mark.parametrize("command", ["up", "doctor"])
 def test_an_unreachable_database_is_named(home: Path, port: int, command: str) -> None:
     nothing_there = f"postgresql://willow@127.0.0.1:{port}/willow"
     answer = run_willow(command, "--home", str(home), DATABASE_URL=nothing_there)
     assert answer.returncode == 1
-    assert "The database cannot be reached: " in answer.stdout + answer.stderr
+    said = answer.stdout + answer.stderr
+    assert f"The database willow at 127.0.0.1:{port} cannot be reached: " in said
+    assert "Connection refused" in said
     assert "Traceback" not in answer.stderr

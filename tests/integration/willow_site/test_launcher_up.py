@@ -4,6 +4,7 @@ import http.cookiejar
 import json
 import re
 import signal
+import stat
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -28,14 +29,48 @@ def willow(shared_home: Path) -> Iterator[LaunchedWillow]:
 def test_the_first_user_logs_in_with_the_password_that_was_shown(willow: LaunchedWillow) -> None:
     shown = next(line for line in willow.output if line.startswith("The console's first user is admin"))
     password = re.findall(r"password (\S+) \(shown only this once\)", shown)[0]
+    kept = willow.home / "first-password"
+    assert any(str(kept) in line for line in willow.output)
+    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (password + "\n", 0o600)
     cookies = http.cookiejar.CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
     browser.open(f"{willow.url}/admin/login/")
     token = next(str(cookie.value) for cookie in cookies if cookie.name == "csrftoken")
     form = {"username": "admin", "password": password, "csrfmiddlewaretoken": token, "next": "/admin/"}
     page = browser.open(f"{willow.url}/admin/login/", urllib.parse.urlencode(form).encode())
-    assert page.url == f"{willow.url}/admin/"
+    assert page.url == f"{willow.url}/console/"
     assert "Log out" in page.read().decode()
+
+
+def test_whoever_waits_is_told_what_happens(willow: LaunchedWillow) -> None:
+    told = [line for line in willow.output if not line.startswith(("20", "The console's", "  "))]
+    assert [line.partition(":")[0] for line in told] == [
+        f"Creating a PostgreSQL in {willow.home} (only the first time).",
+        "Bringing the database up to date",
+        "Starting the broker.",
+        "Willow is ready",
+    ]
+    assert f"console {willow.url}/console/," in told[-1]
+    assert any(line.endswith(f"listens at {willow.url}.") for line in willow.output)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reached"),
+    [
+        ("/", "/admin/login/?next=/console/"),
+        ("/admin/", "/admin/login/?next=/console/"),
+        ("/api/", "/api/docs"),
+        ("/favicon.ico", "/static/console/favicon.svg"),
+    ],
+)
+def test_the_addresses_that_one_tries_first_lead_somewhere(willow: LaunchedWillow, asked: str, reached: str) -> None:
+    answer = urllib.request.urlopen(f"{willow.url}{asked}")
+    assert (answer.status, answer.url) == (200, f"{willow.url}{reached}")
+
+
+def test_the_log_of_the_database_is_closed_to_others(willow: LaunchedWillow) -> None:
+    """It can quote what is in messages."""
+    assert stat.S_IMODE((willow.home / "postgres" / "log").stat().st_mode) == 0o600
 
 
 def test_static_files_are_served(willow: LaunchedWillow) -> None:
@@ -102,7 +137,7 @@ def test_status_tells_what_runs(willow: LaunchedWillow) -> None:
 
 
 def test_the_doctor_finds_nothing_wrong(willow: LaunchedWillow) -> None:
-    answer = run_willow("doctor", "--home", str(willow.home), WILLOW_PORT=str(willow.port))
+    answer = run_willow("doctor", "--home", str(willow.home))
     assert answer.returncode == 0, answer.stdout
     assert "The database schema is up to date." in answer.stdout
     assert f"Port {willow.port} is served by this home's Willow" in answer.stdout
@@ -122,10 +157,19 @@ def test_the_database_is_made_for_queues(willow: LaunchedWillow) -> None:
 
 
 def test_ctrl_c_stops_everything(home: Path, port: int) -> None:
-    willow = LaunchedWillow(home, "--processes", "2", port=port).wait_until_ready()
+    names = {"ALLOWED_HOSTS": "broker.example.org"}
+    willow = LaunchedWillow(home, "--processes", "2", port=port, variables=names).wait_until_ready()
+    # The launcher's own probe comes under a name that is allowed, and so does who follows its last line.
+    assert f"console http://broker.example.org:{port}/console/" in willow.output[-1]
+    assert not [line for line in willow.output if "Invalid HTTP_HOST" in line or "Traceback" in line]
     processes = willow.processes()
     assert len(processes) >= 5  # two brokers, a reaper, PostgreSQL, Valkey
     assert willow.stop(signal.SIGINT) == 0
     _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
     assert not alive
     assert run_willow("status", "--home", str(home)).returncode == 1
+
+
+def test_the_doctor_checks_the_port_that_it_is_asked_about(willow: LaunchedWillow, port: int) -> None:
+    answer = run_willow("doctor", "--home", str(willow.home), "--port", str(port))
+    assert f"Port {port} on 127.0.0.1 is free." in answer.stdout

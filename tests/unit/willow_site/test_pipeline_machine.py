@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import types
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,8 @@ def test_the_wheels_java_is_called_without_the_module_that_it_lacks(
 
 def jar(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("org/postgresql/Driver.class", b"")
     return path
 
 
@@ -83,6 +85,16 @@ def test_a_setting_that_leads_nowhere_is_refused_though_there_is_another_driver(
     system = jar(tmp_path / "postgresql.jar")
     with pytest.raises(PipelineError, match=r"WILLOW_PIPELINE_DRIVER is '/no/such.jar'.*Maven"):
         find_driver({"WILLOW_PIPELINE_DRIVER": "/no/such.jar"}, tmp_path, [system])
+
+
+def test_a_jar_that_is_no_postgresql_driver_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "mysql.jar"
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("com/mysql/Driver.class", b"")
+    (tmp_path / "text.jar").write_text("not a zip")
+    for name in ("mysql.jar", "text.jar"):
+        with pytest.raises(PipelineError, match=rf"{name}', which is no JDBC driver for PostgreSQL"):
+            find_driver({"WILLOW_PIPELINE_DRIVER": str(tmp_path / name)}, tmp_path, [])
 
 
 def test_no_driver_is_refused_with_a_remedy(tmp_path: Path) -> None:

@@ -9,9 +9,14 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, connection
+from django.db import OperationalError, ProgrammingError, connection
+
+from willow_site.database_url import cannot_be_reached
+from willow_site.migrating import migrate
+from willow_site.secret_files import write_closed
 
 ADMIN_NAME = "admin"
+PASSWORD_FILE = "first-password"  # in the home: whoever missed the line on the screen finds it there
 GENERATED_PASSWORD_BYTES = 12
 PREPARE_LOCK = 7_305_102_941  # any number that no other advisory lock of Willow uses
 
@@ -22,11 +27,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             connection.ensure_connection()
-        except OperationalError as error:
-            reason = str(error).strip().splitlines()[-1]
-            raise CommandError(f"The database cannot be reached: {reason}") from None
+        except (OperationalError, ProgrammingError) as error:
+            raise CommandError(cannot_be_reached(str(error), settings.WILLOW.database_url)) from None
         with one_node_at_a_time():
-            call_command("migrate", interactive=False, verbosity=0)
+            migrate(self.stdout.write)
             self._make_first_user()
         call_command("collectstatic", interactive=False, verbosity=0)
 
@@ -36,9 +40,14 @@ class Command(BaseCommand):
             return
         given = settings.WILLOW.admin_password
         password = given or secrets.token_urlsafe(GENERATED_PASSWORD_BYTES)
+        if not given:
+            write_closed(settings.WILLOW.home / PASSWORD_FILE, password + "\n")
         users.create_superuser(ADMIN_NAME, password=password)
         shown = "from WILLOW_ADMIN_PASSWORD" if given else f"{password} (shown only this once)"
         self.stdout.write(f"The console's first user is {ADMIN_NAME}, password {shown}.")
+        if not given:
+            file = settings.WILLOW.home / PASSWORD_FILE
+            self.stdout.write(f"The password is also in {file}, which only you can read. Delete that file.")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from willow_site.listening import PortTakenError, bound_socket
 from willow_site.server import event_loop
+from willow_site.setting_declaration import ConfigurationError
 
 
 class Command(BaseCommand):
@@ -25,5 +26,10 @@ class Command(BaseCommand):
         from willow_site.server.broker_server import BrokerServer
         from willow_site.server.plain_server import PlainServer
 
-        server = PlainServer if configuration.plain_daphne else BrokerServer
-        server(application, listening, configuration, loop).serve(start=life.start, drain=life.drain)
+        try:
+            server = (PlainServer if configuration.plain_daphne else BrokerServer)(
+                application, listening, configuration, loop
+            )
+        except ConfigurationError as error:
+            raise CommandError(str(error)) from None
+        server.serve(start=life.start, drain=life.drain)

@@ -7,7 +7,7 @@ NO_CRASH = "CREATE UNLOGGED TABLE queues_no_crash (since timestamptz NOT NULL)"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0005_restarted_index")]
+    dependencies = [("queues", "0007_who_defined_a_queue")]
 
     operations = [
         migrations.AddField(

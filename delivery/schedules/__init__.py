@@ -1,0 +1,1 @@
+"""Messages that are posted by the clock: when they are due, and each due time posted once."""

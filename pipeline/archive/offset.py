@@ -1,0 +1,58 @@
+"""How far the journal has been archived, and which days need new facts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from pipeline.database import Connection
+from pipeline.errors import PipelineError
+
+
+@dataclass(frozen=True)
+class Offset:
+    next_tx: int
+    database: str
+    archive: str
+
+
+MARK_PENDING = """
+    INSERT INTO willow_pending_days AS pending (day, posted_only)
+    SELECT unnest(%s::date[]), %s
+    ON CONFLICT (day) DO UPDATE SET posted_only = pending.posted_only AND excluded.posted_only
+"""
+
+
+def read_offset(connection: Connection) -> Offset | None:
+    row = connection.execute("SELECT next_tx, database, archive FROM willow_pipeline_offset").fetchone()
+    return Offset(*row) if row else None
+
+
+def begin_offset(connection: Connection, database: str, archive: str) -> Offset:
+    connection.execute(
+        "INSERT INTO willow_pipeline_offset (id, next_tx, database, archive) VALUES (1, 0, %s, %s)", [database, archive]
+    )
+    return Offset(0, database, archive)
+
+
+def move_offset(connection: Connection, *, expected: int, to: int) -> None:
+    """Guarded: only whoever read the rows before may say that they are archived."""
+    moved = connection.execute(
+        "UPDATE willow_pipeline_offset SET next_tx = %s, moved_at = now() WHERE next_tx = %s", [to, expected]
+    )
+    if moved.rowcount != 1:
+        raise PipelineError(
+            "Another run has moved the pipeline's offset in the meantime; nothing was lost.", "Run again."
+        )
+
+
+def days_changed(connection: Connection, days: Iterable[date], posted_days: Iterable[date]) -> None:
+    """Days have other rows than before: they must be compared again, and theirs and the posters' facts computed."""
+    changed = sorted(set(days))
+    connection.execute("DELETE FROM willow_archive_days WHERE day = ANY (%s)", [changed])
+    mark_pending(connection, changed)
+    mark_pending(connection, posted_days, posted_only=True)
+
+
+def mark_pending(connection: Connection, days: Iterable[date], *, posted_only: bool = False) -> None:
+    """With `posted_only`, nothing has changed but that messages which were posted on these days have ended."""
+    connection.execute(MARK_PENDING, [sorted(set(days)), posted_only])

@@ -1,0 +1,36 @@
+"""One snapshot that takes files out and puts others in, and keeps the list of manifests short.
+
+Iceberg's own overwrite keeps a manifest of what it deleted in every later snapshot; with a commit every few seconds
+they would add up without end.
+"""
+
+import uuid
+
+from pyiceberg.manifest import ManifestFile
+from pyiceberg.table import Transaction
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update.snapshot import _ManifestMergeManager, _OverwriteFiles
+
+MANIFEST_BYTES = 8 * 1024 * 1024
+MOST_MANIFESTS = 20  # then they become one
+
+
+class Replacing(_OverwriteFiles):
+    def __init__(self, transaction: Transaction) -> None:
+        table = transaction._table
+        super().__init__(
+            operation=Operation.OVERWRITE if table.current_snapshot() else Operation.APPEND,
+            transaction=transaction,
+            io=table.io,
+            commit_uuid=uuid.uuid4(),
+        )
+
+    def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
+        needed = [
+            manifest
+            for manifest in manifests
+            if manifest.has_added_files()
+            or manifest.has_existing_files()
+            or manifest.added_snapshot_id == self._snapshot_id
+        ]
+        return _ManifestMergeManager(MANIFEST_BYTES, MOST_MANIFESTS, True, self).merge_manifests(needed)

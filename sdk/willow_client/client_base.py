@@ -1,0 +1,48 @@
+"""What all parts of the client share: its connection, and how it is opened and closed."""
+
+import secrets
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from willow_client.brokers import Brokers
+from willow_client.closing import close_in_good_order
+from willow_client.connection import Connection
+from willow_client.errors import without_query
+from willow_client.options import Options
+
+
+class ClientBase:
+    def __init__(self, url: str | Sequence[str], options: Options | None = None) -> None:
+        self.options = options or Options()
+        self._connection = Connection(Brokers(url), self.options)
+        # Begins the texts by which repeated posts are known. Not from `random`, which programs seed.
+        self._dedupe = f"{secrets.token_hex(8)}-"
+        self._posts = 0
+
+    def __repr__(self) -> str:
+        connection = self._connection
+        state = "connected" if connection.is_connected else "reconnecting" if connection.is_open else "closed"
+        return f"<Client of {without_query(connection.brokers.current)}, {state}>"
+
+    @property
+    def is_open(self) -> bool:
+        """Opened and not closed; it may be reconnecting."""
+        return self._connection.is_open
+
+    async def open(self) -> Self:
+        """Connect. `close` ends it; `async with` does both."""
+        await self._connection.open()
+        return self
+
+    async def close(self) -> None:
+        """Give back what was not begun, and disconnect."""
+        await close_in_good_order(self._connection)
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,36 @@
+"""What docs/testing.md shows works as it stands there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.launched_willow import free_port
+from willow_site.configuration import PROJECT_FOLDER
+from willow_site.launcher.foreground import without_settings
+
+PATIENCE = 300  # seconds
+
+
+@pytest.mark.long
+def test_its_fixtures_and_its_test_pass(tmp_path: Path) -> None:
+    page = (PROJECT_FOLDER / "docs" / "testing.md").read_text()
+    conftest, test = re.findall(r"```python\n(.*?)```", page, re.S)
+    conftest = conftest.replace("/path/to/willow/willow", str(PROJECT_FOLDER / "willow"))
+    (tmp_path / "conftest.py").write_text(conftest.replace("18080", str(free_port())))
+    (tmp_path / "test_shop.py").write_text(test)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:django", "-p", "no:cacheprovider", str(tmp_path)],
+        cwd=tmp_path,
+        env={**without_settings(os.environ), "PYTHONPATH": str(PROJECT_FOLDER / "sdk")},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "1 passed" in ran.stdout
