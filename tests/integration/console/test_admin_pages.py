@@ -32,7 +32,7 @@ NOT_IN_THE_ADMIN = {
     TransactionalPost,
 }  # their pages are under queues and clients, or nowhere
 
-SHOWN_BY_THE_CONSOLE = ("delivery.facts.", "delivery.operating.")
+SHOWN_BY_THE_CONSOLE = ("delivery.facts.", "delivery.operating.", "delivery.schedules.")
 
 
 @pytest.fixture

@@ -63,19 +63,19 @@ def test_who_has_set_up_a_second_factor_needs_it(user: User) -> None:
     browser = Browser()
     log_in(browser)
     device = set_up(browser)
-    assert browser.get("/admin/").status_code == 200
+    assert browser.get("/console/").status_code == 200
     again = Browser()
     log_in(again)
-    for page in ("/admin/", "/console/queues/", "/admin/auth/user/"):
+    for page in ("/console/", "/console/queues/", "/admin/auth/user/"):
         answer = again.get(page)
         assert (answer.status_code, answer.headers["Location"].split("?")[0]) == (302, FACTOR)
     assert again.get("/api/nodes").status_code in (401, 403), "nor is the password enough over REST"
     forget_throttling()
     assert again.post(FACTOR, {"code": "abc"}).status_code == 200
-    assert again.get("/admin/").status_code == 302
+    assert again.get("/console/").status_code == 302
     wanted = again.post(f"{FACTOR}?next=/console/nodes/", {"code": code_of(device)})
     assert (wanted.status_code, wanted.headers["Location"]) == (302, "/console/nodes/")
-    assert again.get("/admin/").status_code == 200
+    assert again.get("/console/").status_code == 200
     assert again.get("/api/nodes").status_code == 200
     assert [entry.action for entry in AuditEntry.objects.all()] == ["set up second factor"]
 
@@ -89,7 +89,7 @@ def test_a_code_is_good_once(user: User) -> None:
     used = code_of(device)
     assert TOTPDevice.objects.get().last_t >= int(time.time()) // 30 - 1
     assert other.post(FACTOR, {"code": used}).status_code == 200
-    assert other.get("/admin/").status_code == 302
+    assert other.get("/console/").status_code == 302
 
 
 def test_wrong_codes_lock_as_wrong_passwords_do(user: User) -> None:
@@ -110,9 +110,9 @@ def test_where_it_is_required_nothing_works_before_it_is_set_up(user: User, sett
     settings.WILLOW = replace(settings.WILLOW, second_factor="required")
     browser = Browser()
     log_in(browser)
-    assert browser.get("/admin/").headers["Location"].startswith(FACTOR)
+    assert browser.get("/console/").headers["Location"].startswith(FACTOR)
     set_up(browser)
-    assert browser.get("/admin/").status_code == 200
+    assert browser.get("/console/").status_code == 200
 
 
 def test_it_is_removed_with_a_code_or_at_the_shell(user: User) -> None:
