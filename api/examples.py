@@ -4,6 +4,7 @@ from typing import Any
 
 IDS = {"ids": ["12/345/345"]}
 RECEIPT = {"receipt": "12/345/345/1"}
+PLAN = {"queue": "reports", "message": "make them", "cron": "0 3 * * *", "time_zone": "Europe/Berlin"}
 
 BODIES: dict[str, Any] = {
     "create_queue": {"name": "orders", "tags": ["eu"], "retry_limit": 5, "retry_delay": 10},
@@ -24,8 +25,12 @@ BODIES: dict[str, Any] = {
     "start_redrive": {"filter": {"queue": "orders.dead"}, "rate": 50},
     "dry_run_redrive": {"filter": {"queue": "orders.dead"}},
     "create_key": {"client": "shop", "grants": ["orders*:post"], "expires_at": "2030-01-31T00:00:00Z"},
+    "change_key": {"quotas": {"connections": 50, "posts_per_second": 500}, "addresses": ["10.0.0.0/8"]},
     "rotate_key": {"grace": 3600},
     "expire_key": {"expires_at": "2030-01-31T00:00:00Z"},
+    "create_schedule": {"name": "nightly", **PLAN},
+    "replace_schedule": PLAN,
+    "change_schedule": {"enabled": False},
     "put_service_config": {"config": {"width": 800, "formats": ["png"]}, "heartbeat_interval": 5},
 }
 

@@ -158,6 +158,7 @@ REPLACED = {
     "poster": BigintColumn([None] * 4),
     "label": BigintColumn([None] * 4),
     "notify": BigintColumn([0] * 4),
+    **dict.fromkeys(("headers", "group_key", "unique_key"), TextColumn([None] * 4)),
 }
 Parameters = Callable[[], Mapping[str, Any]]
 

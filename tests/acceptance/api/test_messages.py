@@ -30,7 +30,7 @@ async def test_all_that_a_post_can_have_goes_the_same_way(api: Call, client: Cli
     post = {"queue": queue, "tags": ["eu"], "message": "1", "key": "k", "delay": 0, "ttl": 100, "dedupe": "d"}
     [first] = (await api("POST", "messages", post)).json["stored"]
     [repeat] = (await api("POST", "messages", post)).json["stored"]
-    assert repeat == first
+    assert repeat == {**first, "duplicate": True}
     replacing = {"queue": queue, "tags": ["eu"], "message": [255], "key": "k"}
     [replaced] = (await api("POST", "messages", replacing)).json["stored"]
     assert replaced == first

@@ -214,7 +214,7 @@ def test_workers_are_shown_in_the_order_of_the_line(admin_client: Browser, servi
     stand_in_line(service_queue, "first", turn=2, free=2)
     assert [worker.identity for worker in workers_of(service_queue.pk)] == ["first", "second", "busy"]
     page = admin_client.get(f"{SERVICES}{service_queue.pk}/change/").content.decode()
-    assert page.index("first") < page.index("second") < page.index("<td>busy</td><td>busy</td>")
+    assert page.index("<td>first</td>") < page.index("<td>second</td>") < page.index("<td>busy</td><td>busy</td>")
     assert "node-a" in page and "cafe" in page
 
 
