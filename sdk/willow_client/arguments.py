@@ -1,7 +1,7 @@
 """Checks of what callers give, where they give it: the broker would refuse it later, with less to go by."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ Tags: TypeAlias = str | Iterable[str]
 LONGEST_NAME = 200  # characters, of queues, services, clients and tags
 MOST_TAGS = 64
 LONGEST_SHORT_TEXT = 500  # characters
+LONGEST_GROUPING_TEXT = 200  # characters
 LARGEST_SECONDS = 315_360_000.0  # ten years
 LARGEST_PRIORITY = 2**32 - 1
 
@@ -62,6 +63,21 @@ def check_short_text(field: str, text: str | None) -> None:
         return
     if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_SHORT_TEXT or "\0" in text:
         raise BadArgument(field, f"`{field}` must be a text of 1 to {LONGEST_SHORT_TEXT} characters, not {text!r}.")
+
+
+def check_grouping_text(field: str, text: str | None) -> str | None:
+    if text is not None and (not isinstance(text, str) or not 1 <= len(text) <= LONGEST_GROUPING_TEXT or "\0" in text):
+        raise BadArgument(field, f"`{field}` must be a text of 1 to {LONGEST_GROUPING_TEXT} characters, not {text!r}.")
+    return text
+
+
+def as_headers(headers: Mapping[str, str] | None) -> dict[str, str] | None:
+    """What is in them is for the broker to judge, which says what is wrong."""
+    if headers is None:
+        return None
+    if not isinstance(headers, Mapping) or not all(isinstance(text, str) for pair in headers.items() for text in pair):
+        raise BadArgument("headers", f"`headers` must be a dictionary of texts, not {headers!r}.")
+    return dict(headers) or None
 
 
 def check_choice(field: str, choice: object, choices: tuple[object, ...]) -> None:

@@ -1,13 +1,15 @@
 """The part of the client that posts."""
 
 from collections.abc import AsyncIterable, Iterable, Sequence
-from typing import Literal, overload
+from typing import Literal, Unpack, overload
 
 from willow_client.arguments import (
     LARGEST_PRIORITY,
     Tags,
+    as_headers,
     as_tags,
     check_choice,
+    check_grouping_text,
     check_name,
     check_seconds,
     check_short_text,
@@ -18,7 +20,7 @@ from willow_client.client_base import ClientBase
 from willow_client.commands import PERSISTENCES, STAGES, Cancel, Persistence, Post, Stage
 from willow_client.errors import BadArgument, NoObject, WillowError
 from willow_client.limits import MOST_AT_ONCE, Limit, NotGiven, limit
-from willow_client.posting import Draft, Drafts, Posted, Progress, Window, WindowCall, each
+from willow_client.posting import Draft, Drafts, Posted, PostExtras, Progress, Window, WindowCall, each
 from willow_client.receipt import ENDS, FollowedPost, PostCall, Receipt
 from willow_client.several import post_to_several
 
@@ -30,21 +32,21 @@ class PostingClient(ClientBase):
     async def post(
         self, queue: str, body: Body, *, wait: Literal["finish"], tags: Tags = ..., priority: int = ...,
         notify: Stage | Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ...,
-        ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ...,
+        ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ..., **extras: Unpack[PostExtras],
     ) -> bytes | None: ...  # fmt: skip
 
     @overload
     async def post(
         self, queue: str, body: Body, *, wait: None, tags: Tags = ..., priority: int = ...,
         notify: Stage | Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ...,
-        ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ...,
+        ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ..., **extras: Unpack[PostExtras],
     ) -> None: ...  # fmt: skip
 
     @overload
     async def post(
         self, queue: str, body: Body, *, wait: Persistence | Literal["assign"] = ..., tags: Tags = ...,
         priority: int = ..., notify: Stage | Iterable[Stage] = ..., key: str | None = ..., delay: float | None = ...,
-        ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ...,
+        ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ..., **extras: Unpack[PostExtras],
     ) -> Receipt: ...  # fmt: skip
 
     async def post(
@@ -61,6 +63,7 @@ class PostingClient(ClientBase):
         ttl: float | None = None,
         dedupe: str | None = None,
         timeout: Limit = NotGiven,
+        **extras: Unpack[PostExtras],
     ) -> Receipt | bytes | None:
         """Post a message and wait until it is as safe as asked for: on disk, unless told otherwise.
 
@@ -73,10 +76,10 @@ class PostingClient(ClientBase):
         stages = () if wait is None else (wait, *asked) if asked else (wait,)
         followed = bool(asked) or wait in ("assign", "finish")
         if followed:
-            stages = self._followed_stages(stages, may_be_known=dedupe is not None)
-        command = self._post(
-            queue, Draft(body=body, priority=priority, key=key, delay=delay, ttl=ttl, dedupe=dedupe), tags
-        )
+            may_be_known = dedupe is not None or extras.get("unique") is not None
+            stages = self._followed_stages(stages, may_be_known=may_be_known)
+        draft = Draft(body=body, priority=priority, key=key, delay=delay, ttl=ttl, dedupe=dedupe, **extras)
+        command = self._post(queue, draft, tags)
         command.notify = stages
         connection = self._connection
         if wait is None:
@@ -122,6 +125,9 @@ class PostingClient(ClientBase):
             delay=check_seconds("delay", draft.delay),
             ttl=check_seconds("ttl", draft.ttl),
             dedupe=dedupe,
+            headers=as_headers(draft.headers),
+            group=check_grouping_text("group", draft.group),
+            unique=check_grouping_text("unique", draft.unique),
         )
 
     async def post_many(
@@ -172,12 +178,14 @@ class PostingClient(ClientBase):
         ttl: float | None = None,
         dedupe: str | None = None,
         timeout: Limit = NotGiven,
+        **extras: Unpack[PostExtras],
     ) -> dict[str, Receipt]:
         """Post a message to all of these queues or, if one refuses it, to none. It is on disk at the end."""
         names = tuple(dict.fromkeys(queues))
         if isinstance(queues, str) or not names:
             raise BadArgument("queues", f"`queues` must be a list of names, not {queues!r}.")
-        command = self._post(names[0], Draft(body=body, priority=priority, delay=delay, ttl=ttl, dedupe=dedupe), tags)
+        draft = Draft(body=body, priority=priority, delay=delay, ttl=ttl, dedupe=dedupe, **extras)
+        command = self._post(names[0], draft, tags)
         return await post_to_several(self._connection, command, names, limit(self._connection, timeout))
 
     async def cancel(self, receipt: Receipt, *, timeout: Limit = NotGiven) -> bool:

@@ -33,6 +33,9 @@ class Post(Command):
     delay: float | None = None
     ttl: float | None = None
     dedupe: str | None = None
+    headers: dict[str, str] | None = None
+    group: str | None = None
+    unique: str | None = None
 
 
 class Cancel(Command):

@@ -45,6 +45,8 @@ class Delivery(Frame, frozen=True, tag="message"):
     priority: int
     work_timeout: float | None = None  # seconds that the claim lasts without a keepalive
     left: int | None = None  # how many more messages of the same answer follow, if it may be several
+    headers: dict[str, str] = {}
+    group: str | None = None
 
 
 class NoMessage(Frame, frozen=True):

@@ -69,6 +69,16 @@ class Message(WithBody):
         return self._delivery.priority
 
     @property
+    def headers(self) -> dict[str, str]:
+        """What its poster sent along, by name."""
+        return self._delivery.headers
+
+    @property
+    def group(self) -> str | None:
+        """What it belongs to, if its poster said so."""
+        return self._delivery.group
+
+    @property
     def work_timeout(self) -> float | None:
         """Seconds that the claim lasts without a keepalive. The client sends them by itself."""
         return self._delivery.work_timeout

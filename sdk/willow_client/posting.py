@@ -1,8 +1,8 @@
 """Posting many messages with a bounded number of them under way."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
-from typing import TypeAlias
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from typing import TypeAlias, TypedDict
 
 from msgspec import Struct
 
@@ -25,6 +25,18 @@ class Draft(Struct, kw_only=True):
     delay: float | None = None
     ttl: float | None = None
     dedupe: str | None = None
+    headers: Mapping[str, str] | None = None
+    group: str | None = None
+    unique: str | None = None
+
+
+class PostExtras(TypedDict, total=False):
+    """`headers` go with the message. `group` and `unique` are texts of 1 to 200 characters: what belongs together, and
+    what is not posted again while a message with it lives (`duplicate` of the receipt says so)."""
+
+    headers: Mapping[str, str] | None
+    group: str | None
+    unique: str | None
 
 
 class Posted(Struct):

@@ -16,9 +16,11 @@ from willow_client.message import Message
 class DetachedMessage(WithBody):
     """A message as a process gets it: it can be read; what becomes of it is decided by how the handler ends."""
 
-    __slots__ = ("attempt", "index", "priority", "queue", "sequence", "shard", "tags")
+    __slots__ = ("attempt", "group", "headers", "index", "priority", "queue", "sequence", "shard", "tags")
 
     attempt: int
+    group: str | None
+    headers: dict[str, str]
     index: int
     priority: int
     queue: str

@@ -99,7 +99,13 @@ def _arguments(result: Any) -> list[Any]:
 
 def run_blocking(job: dict[str, Any], seconds: float | None) -> None:
     """In a thread or process of its own."""
-    with _connections_closed(), context_of(job.get("context", {})):
+    with _connections_closed():
+        run_in_this_transaction(job, seconds)
+
+
+def run_in_this_transaction(job: dict[str, Any], seconds: float | None = None) -> None:
+    """On the connections that are open, for tests."""
+    with context_of(job.get("context", {})):
         result = begin(job)
         if result is None:
             return

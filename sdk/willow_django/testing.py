@@ -1,0 +1,85 @@
+"""Posts and tasks of a Django project in its tests, also within transactions that are never committed.
+
+    class OrderTests(TestCase):
+        def test_an_order_is_announced(self):
+            place_order()
+            assert_posted("orders", matching={"order": 17})
+            run_tasks()
+
+`TestCase` runs each test in a transaction, so posts go to the outbox: set `WILLOW["OUTBOX"]` to `"own"` in the settings
+of your tests, and nothing else is needed, no broker either.
+"""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from willow_client import GiveUp, Retry
+from willow_testing import FakeWillow, PostedMessage
+
+from willow_django.conf import willow_settings
+from willow_django.models import OutboxMessage
+from willow_django.running import run_in_this_transaction
+
+
+def posted(queue: str | None = None) -> list[PostedMessage]:
+    """What was posted in this transaction, and not rolled back."""
+    rows = OutboxMessage.objects.using(willow_settings().database).order_by("id")
+    return [_posted(row) for row in rows if queue in (None, row.queue)]
+
+
+def _posted(row: OutboxMessage) -> PostedMessage:
+    how = dict(row.arguments)
+    return PostedMessage(
+        row.queue,
+        bytes(row.body),
+        row.pk,
+        tuple(how.pop("tags", ())),
+        how.pop("priority", 0),
+        how.pop("delay", None),
+        how,
+    )
+
+
+def assert_posted(queue: str, matching: Any = None, *, times: int | None = None) -> list[PostedMessage]:
+    """`matching`: a body, a part of a JSON object, or a function that says whether a post is meant."""
+    fake = FakeWillow()
+    fake.posted = posted()
+    return fake.assert_posted(queue, matching, times=times)
+
+
+def run_tasks(*, delayed: bool = False) -> int:
+    """Run the tasks that were enqueued, and those that they enqueue, attempts and all. Returns how many ran."""
+    ran = 0
+    while (row := _next_task(delayed)) is not None:
+        row.delete()
+        ran += 1
+        _run(json.loads(bytes(row.body)))
+    return ran
+
+
+def _next_task(delayed: bool) -> OutboxMessage | None:
+    rows = OutboxMessage.objects.using(willow_settings().database).filter(queue__in=_task_queues())
+    waiting = [row for row in rows if delayed or not row.arguments.get("delay")]
+    return min(waiting, key=lambda row: (-row.arguments.get("priority", 0), row.pk), default=None)
+
+
+def _task_queues() -> list[str]:
+    from willow_django.tasks import WillowBackend
+    from willow_django.tasks_api import task_backends
+
+    backends = [task_backends[alias] for alias in settings.TASKS]
+    return [
+        backend.queue_of(name) for backend in backends if isinstance(backend, WillowBackend) for name in backend.queues
+    ]
+
+
+def _run(job: dict[str, Any]) -> None:
+    while True:
+        try:
+            run_in_this_transaction(job)
+        except GiveUp:
+            return
+        except Retry:
+            continue
+        return
