@@ -55,7 +55,7 @@ async def test_a_connection_that_is_reset_with_something_unread_is_a_disconnect(
 async def test_a_client_that_answers_no_pings_is_disconnected(
     start_cluster: StartCluster, connect: Connect, queue: str
 ) -> None:
-    with start_cluster(WILLOW_PING_SECONDS="1", WILLOW_PING_TIMEOUT="1") as cluster:
+    with start_cluster(WILLOW_PING_SECONDS="1", WILLOW_PING_TIMEOUT="5") as cluster:
         client, silent = await connect(cluster.node), await connect(cluster.node)
         await client.create(queue, retry_delay=0)
         await client.post(queue, "m")
