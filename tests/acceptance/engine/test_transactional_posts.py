@@ -118,6 +118,16 @@ async def test_all_kinds_of_bodies_and_all_fields(broker: Cluster, client: Clien
     assert await bodies(client, queue, 3) == ["high", "low", "once"]
 
 
+async def test_headers_group_and_unique_text(broker: Cluster, client: Client, queue: str) -> None:
+    call = "SELECT willow_post(%s, 'm', headers => '{\"a\": \"b\"}', \"group\" => 'g', \"unique\" => 'u')"
+    for _ in range(2):
+        broker.query(call, queue)
+    broker.query("SELECT willow_post(%s, 'last')", queue)
+    message = await client.pop(queue, timeout=PATIENCE)
+    assert (message["headers"], message["group"]) == ({"a": "b"}, "g")
+    assert await bodies(client, queue, 1) == ["last"]
+
+
 async def test_a_queue_with_a_bound_takes_what_was_committed(broker: Cluster, client: Client, queue: str) -> None:
     await client.create(queue, max_length=1)
     broker.query("SELECT willow_post(%s, n::text) FROM generate_series(1, 3) n", queue)
