@@ -1,5 +1,6 @@
 """The sessions of this node: how they are opened, resumed and let go."""
 
+import asyncio
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -31,6 +32,7 @@ class SessionTable(Mapping[int, Session]):
         self._streams = streams
         self._resumed = resumed
         self._sessions: dict[int, Session] = {}
+        self._ending: dict[int, asyncio.Future[None]] = {}  # sessions whose claims are being given back
         self._ends_to_write: set[int] = set()  # sessions that ended while the database was gone
         self.opened = 0
 
@@ -88,6 +90,8 @@ class SessionTable(Mapping[int, Session]):
                 return found, await held.fetchall()
 
         found, held = await run_job(self._jobs, work)
+        if found is None and await self._ends_just_now(parameters):
+            found, held = await run_job(self._jobs, work)  # behind the job that ends it
         if found is None:
             await self._check_is_unknown(parameters)
             return False
@@ -95,6 +99,15 @@ class SessionTable(Mapping[int, Session]):
         session.resumed(session_id, None if client_name is None else RegisteredClient(client_id, client_name), held)
         self._sessions[session_id] = session
         self._resumed()
+        return True
+
+    async def _ends_just_now(self, parameters: dict[str, Any]) -> bool:
+        """Whether the id is that of a session which was here a moment ago; returns when that may be taken up again."""
+        found = await self._one_row("find_session", parameters)
+        if found is None or found[0] in self._sessions:
+            return False
+        if (ending := self._ending.get(found[0])) is not None:
+            await asyncio.shield(ending)
         return True
 
     async def _check_is_unknown(self, parameters: dict[str, Any]) -> None:
@@ -126,6 +139,11 @@ class SessionTable(Mapping[int, Session]):
     def end(self, session: Session) -> None:
         self._let_go(session, "end_session")
 
+    def end_soon(self, session: Session) -> Callable[[], None]:
+        """What ends the session, once it may end. Until then whoever comes with its id has to wait."""
+        self._ending[session.session_id] = asyncio.get_running_loop().create_future()
+        return lambda: self.end(session)
+
     def give_up(self, session: Session) -> None:
         self.end_later(session.session_id)
 
@@ -141,6 +159,8 @@ class SessionTable(Mapping[int, Session]):
 
         def let_go(_: object = None) -> None:
             self._jobs.submit(Job(work, lambda _: None, lambda _: self.end_later(session_id)))
+            if (ending := self._ending.pop(session_id, None)) is not None:
+                ending.set_result(None)
 
         if session.subscriptions.reads_streams:  # its last acknowledgements must be written in its name
             self._streams.submit(Job(_nothing, let_go, let_go))

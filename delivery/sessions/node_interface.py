@@ -27,6 +27,9 @@ class SessionKeeper(Protocol):
 
     def end(self, session: "Session") -> None: ...
 
+    def end_soon(self, session: "Session") -> Callable[[], None]:
+        """What ends it, to be called once everything it held is given back."""
+
     def give_up(self, session: "Session") -> None:
         """Its claims fail, unless its client has gone on elsewhere."""
 

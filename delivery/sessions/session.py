@@ -196,4 +196,4 @@ class Session:
         elif self.claims and self.node.is_in_doubt:
             self.node.sessions.give_up(self)  # it may live on elsewhere, with its claims
         else:
-            self.claims.give_back_all(done=lambda: self.node.sessions.end(self))
+            self.claims.give_back_all(done=self.node.sessions.end_soon(self))
