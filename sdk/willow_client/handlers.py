@@ -54,13 +54,17 @@ class InThread(Generic[Subject]):
         self._name = name
         self._subjects: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._is_free = asyncio.Event()
+        self._is_free.set()
 
     async def prepare(self) -> None:
-        pass
+        """A handler that was given up may still be at work: nothing more is taken before it has come back."""
+        await self._is_free.wait()
 
     async def run(self, subject: Subject) -> Any:
         """If this is cancelled, the thread goes on, and the next subject waits for it."""
         loop = asyncio.get_running_loop()
+        self._is_free.clear()
         result: asyncio.Future[Any] = loop.create_future()
         context = copy_context()
 
@@ -70,6 +74,7 @@ class InThread(Generic[Subject]):
             except BaseException as raised:
                 outcome, error = None, raised
             loop.call_soon_threadsafe(_settle, result, outcome, error)
+            loop.call_soon_threadsafe(self._is_free.set)
 
         self._start()
         self._subjects.put(work)

@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+import signal
 from collections.abc import Callable
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.process import BaseProcess
@@ -11,6 +12,7 @@ from willow_client.bodies import WireBody, WithBody
 from willow_client.errors import WillowError
 from willow_client.handlers import InThread
 from willow_client.message import Message
+from willow_client.signals import STOPPING
 
 
 class DetachedMessage(WithBody):
@@ -104,6 +106,9 @@ class InProcess:
 
 
 def _work(handler: Callable[[Any], Any], pipe: Pipe) -> None:
+    """A signal to stop that goes to the whole group is for the worker, which lets this process finish its work."""
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
     while True:
         try:
             message = pipe.recv()

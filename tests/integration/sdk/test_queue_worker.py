@@ -1,6 +1,7 @@
 """Workers of queues: handlers of every kind, their outcomes, and an end in good order."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -47,8 +48,6 @@ class Events:
 def double(message: Message) -> str:
     """At the top of the module, so that a process finds it."""
     if message.text == "die":
-        import os
-
         os._exit(1)
     if message.text == "stay":
         threading.Event().wait()
@@ -176,6 +175,42 @@ async def test_a_job_that_takes_too_long_has_failed(client: Client, other: Clien
         with pytest.raises(willow_client.Dropped):
             await other.post(queue, "m", wait="finish")
     assert events.kinds() == {"started": 1, "timed_out": 1}
+
+
+async def test_a_thread_that_takes_too_long_takes_nothing_more_until_it_is_back(client: Client, queue: str) -> None:
+    await client.create(queue, retry_limit=1)
+    await client.post_many(queue, ["hangs", "next", "after it"])
+    events, goes_on = Events(), threading.Event()
+    seen: list[str] = []
+
+    def handle(message: Message) -> None:
+        seen.append(message.text)
+        if message.text == "hangs":
+            goes_on.wait(PATIENCE)
+
+    async with client.worker(queue, handle, concurrency=1, time_limit=0.1, on_event=events) as worker:
+        await events.wait_for("timed_out")
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert events.kinds()["started"] == 1
+        worker._slots[0]._time_limit = PATIENCE
+        goes_on.set()
+        await events.wait_for("finished", 2)
+    assert seen == ["hangs", "next", "after it"]
+    assert events.kinds() == {"started": 3, "timed_out": 1, "finished": 2}
+
+
+async def test_a_process_finishes_its_work_though_the_whole_group_is_told_to_stop(client: Client, queue: str) -> None:
+    async with client.worker(queue, double, concurrency=1, run_in="process") as worker:
+        runner = worker._slots[0]._runner
+        assert isinstance(runner, InProcess)
+        await client.post(queue, "1", wait="finish", timeout=PATIENCE)
+        process = runner._process
+        assert process is not None and process.pid is not None
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.kill(process.pid, number)
+        assert await client.post(queue, "21", wait="finish", timeout=PATIENCE) == b"42"
+        assert runner._process is process and process.is_alive()
 
 
 async def test_a_handler_that_awaits_something_cancelled_has_failed(client: Client, other: Client, queue: str) -> None:
