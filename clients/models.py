@@ -106,6 +106,10 @@ class Node(models.Model):
         db_default=Value({}, models.JSONField()),
         help_text="By queue number: messages that those sessions could still be given.",
     )
+    reading = models.JSONField(
+        db_default=Value({}, models.JSONField()),
+        help_text="By session number: numbers of the queues it reads, or last looked into. Not of all if they are many.",
+    )
     alarms = ArrayField(
         models.TextField(),
         db_default=Value([], ArrayField(models.TextField())),
