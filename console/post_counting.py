@@ -1,4 +1,4 @@
-"""Runs beside the node: counts posts also while nobody looks, so that the console knows the last minutes at first sight.
+"""Runs beside the node: counts posts, also while nobody looks. The console knows the last minutes at first sight.
 
 Counters say how many messages were posted, not when. Ends need no such thing: the journal has their times.
 """

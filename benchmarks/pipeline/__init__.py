@@ -8,7 +8,6 @@ from benchmarks.pipeline import beside_broker, engines, growth, sizes
 from benchmarks.scale import Scale
 from benchmarks.stage import stage
 
-
 PARTS = {"sizes": sizes, "growth": growth, "engines": engines, "beside": beside_broker}
 
 

@@ -1,4 +1,4 @@
-"""How time, processor time and memory grow with a day: facts of one day's rows, of one queue and of many, straight from files.
+"""How time and memory grow with a day: facts of one day's rows, of one queue and of many, straight from files.
 
 Java's heap is the pipeline's default, whatever the size: a size that needed more would fail. Each day is computed by a
 Java of its own, so that what it needed at most is its own.

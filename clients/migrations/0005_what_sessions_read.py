@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='node',
             name='reading',
-            field=models.JSONField(db_default=models.Value({}, models.JSONField()), help_text='By session number: numbers of the queues it reads, or last looked into. Not of all if they are many.'),
+            field=models.JSONField(db_default=models.Value({}, models.JSONField()), help_text='By session number: numbers of the queues it reads, or looked into last. Not all, if they are many.'),
         ),
     ]

@@ -1,4 +1,4 @@
-"""Keys: all of them, and those of a client. A new key is part of the answer that made it, and of nothing that is kept."""
+"""Keys, of all clients and of one. A new key is part of the answer that made it, and of nothing that is kept."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from clients.grants import in_usual_order, written_grants
 from clients.key_forms import AddressesField, GrantsField, KeyRotationForm, MomentField, QuotasField
-from clients.models import Client, Key
+from clients.models import PREFIX_LENGTH, Client, Key
 from clients.quotas import effective_quotas, written_quotas
 from clients.selectors import grants_of, key_state, keys_with_grants
 from console.asking import Question, answer, ask
@@ -24,8 +24,6 @@ from delivery.operating.audit import staff
 from delivery.operating.clients import NewKey, key_create, key_revoke, key_rotate
 from delivery.operating.permissions import May
 
-
-PREFIX_LENGTH: int = Key._meta.get_field("prefix").max_length
 HAS_ENDED = Q(revoked_at__isnull=False) | Q(expires_at__lte=Now())
 CHOICES = {"valid": ("valid", ~HAS_ENDED), "ended": ("revoked or expired", HAS_ENDED), "all": ("all", Q())}
 
@@ -43,7 +41,7 @@ def keys(request: HttpRequest) -> HttpResponse:
         request,
         "console/keys.html",
         title="Keys",
-        lead="What programs connect with, newest first. Those that have ended are kept, so that you can see whose they were.",
+        lead="What programs connect with, newest first. Those that have ended stay, to show whose they were.",
         keys=shown_keys(listed.rows),
         listed=listed,
         choices=[(name, title) for name, (title, _) in CHOICES.items()],

@@ -1,7 +1,7 @@
 """One checksum for a set of rows, the same from PostgreSQL and from Spark, whatever their order.
 
-A row is put into words (`extras` only if there are any: rows were hashed before there were), the words hashed, and 60 bits of the hashes added up. `tx` is left out: it means something
-only on the server that wrote it.
+A row is put into words, the words hashed, and 60 bits of the hashes added up. `tx` is left out: it means something
+only on the server that wrote it. `extras` are left out where there are none, as in all rows that are older than they.
 """
 
 from pyspark.sql import Column

@@ -30,8 +30,8 @@ INSERT = """
     INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, client,
                                   node, posted_at, assigned_at, ended_at, size, error, body, extras)
     VALUES (%(queue_id)s, %(queue_name)s, %(queue_tags)s, %(index)s, %(outcome)s, %(reason)s, %(attempt)s,
-            %(priority)s, %(client)s, %(node)s, %(posted_at)s, %(assigned_at)s, %(ended_at)s, %(size)s, %(error)s, %(body)s,
-            %(extras)s)
+            %(priority)s, %(client)s, %(node)s, %(posted_at)s, %(assigned_at)s, %(ended_at)s, %(size)s,
+            %(error)s, %(body)s, %(extras)s)
 """
 TABLES = (
     "willow_queue_facts",
