@@ -3,6 +3,6 @@
 -- Shape: what sessions read is long and rarely new, so null leaves it as it is.
 UPDATE clients_node SET heartbeat_at = now(), sockets = %(sockets)s, draining = %(draining)s,
     readers = %(readers)s, free_places = %(free_places)s, reading = coalesce(%(reading)s::jsonb, reading),
-    alarms = %(alarms)s
+    alarms = %(alarms)s, rates_wanted = %(rates_wanted)s
 WHERE id = %(node)s
 RETURNING id

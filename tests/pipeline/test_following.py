@@ -86,6 +86,7 @@ def test_rounds_go_on_beside_steps_and_what_they_fail_with_is_told(
 
     monkeypatch.setattr("pipeline.following.step", step_)
     monkeypatch.setattr("pipeline.round.everything", round_)
+    monkeypatch.setattr("pipeline.following.ROUND_SHARE", 0)  # the next round begins at once
     with pytest.raises(PipelineError, match="It failed beside the steps"):
         follow(spark, ledger.options, every=1, round_seconds=0, stopping=threading.Event(), progress=Silent())
     assert ledger.query("SELECT state FROM willow_pipeline_runs ORDER BY id") == [("done",), ("failed",)]
