@@ -201,6 +201,7 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
+FORMAT_MODULE_PATH = "willow_site.formats"
 
 STATIC_URL = "static/"
 STATIC_ROOT = WILLOW.home / "static"
