@@ -31,6 +31,10 @@ class Poster(Protocol):
     @property
     def session_id(self) -> int | None: ...
 
+    @property
+    def bytes_under_way(self) -> int:
+        """Of all its posts."""
+
     def post_accepted(self, request: "PostRequest") -> None: ...
 
     def post_stored(self, request: "PostRequest") -> None: ...
@@ -44,6 +48,7 @@ class NobodyPosts:
     """The poster of dead letters and of messages that change queues: it wants no notices."""
 
     session_id = None
+    bytes_under_way = 0
 
     def post_accepted(self, request: "PostRequest") -> None: ...
 
@@ -81,6 +86,7 @@ class PostRequest:
         "poster",
         "settled",
         "synchronous",
+        "weight",
         "work_timeout",
     )
 
@@ -107,6 +113,7 @@ class PostRequest:
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
+        self.weight = len(command.message) * len(queues)  # bytes to store
         # Stored without a look at what its queue holds, unless its dedupe text turns out to be known.
         self.is_plain = (
             len(queues) == 1
@@ -115,6 +122,10 @@ class PostRequest:
             and (command.dedupe is None or not self.has_extras)
         )
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
+
+    @property
+    def source(self) -> int | None:
+        return self.poster.session_id
 
     @property
     def has_extras(self) -> bool:
