@@ -30,6 +30,10 @@ class Posts:
     def session_id(self) -> int:
         return self._session.session_id
 
+    @property
+    def key_id(self) -> int | None:
+        return self._session.principal.key_id
+
     def began(self, command: Post) -> None:
         self._session.under_way.began()
         self._begun += 1

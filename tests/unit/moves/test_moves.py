@@ -12,7 +12,7 @@ import pytest
 
 from delivery.moves.states import MOVES, Move, State
 from delivery.storage.statements import statement
-from queues.statements import without_comments
+from queues.statements import PART, without_comments
 
 PROJECT = Path(__file__).parents[3]
 APPS = ("api", "clients", "console", "delivery", "queues", "willow_site")
@@ -24,9 +24,16 @@ KEEP_THE_STATE = {"keepalive", "restart_leases", "hand_claims_over", "mark_dead"
 GUARDED_BY = {"replace": "find_by_key", "bury": "retry", "take_out": "lock_unclaimed"}
 
 
+PARTS = {
+    path.stem.removeprefix(PART).upper(): without_comments(path)
+    for path in (PROJECT / "delivery/sql").glob(f"*/{PART}*.sql")
+}
+
+
 def text_of(name: str) -> str:
-    """With the names of states in it."""
-    return without_comments(statement.files[name])
+    """With the names of states in it, and the parts that it shares with others."""
+    text = without_comments(statement.files[name])
+    return re.sub(r":([A-Z_]+)", lambda found: PARTS.get(found[1], found[0]), text)
 
 
 def writing() -> set[str]:
