@@ -32,6 +32,10 @@ class Poster(Protocol):
     @property
     def key_id(self) -> int | None: ...
 
+    @property
+    def bytes_under_way(self) -> int:
+        """Of all its posts."""
+
     def post_accepted(self, request: "PostRequest") -> None: ...
 
     def post_stored(self, request: "PostRequest") -> None: ...
@@ -46,6 +50,7 @@ class NobodyPosts:
 
     session_id = None
     key_id = None
+    bytes_under_way = 0
 
     def post_accepted(self, request: "PostRequest") -> None: ...
 
@@ -84,6 +89,7 @@ class PostRequest:
         "poster_key",
         "settled",
         "synchronous",
+        "weight",
         "work_timeout",
     )
 
@@ -110,10 +116,15 @@ class PostRequest:
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
+        self.weight = len(command.message) * len(queues)  # bytes to store
         self.is_plain = len(queues) == 1 and command.dedupe is None and command.unique is None and queues[0].is_plain
         # Who may ask for the reply. Known by the session, too, but sessions are forgotten.
         self.poster_key = poster.key_id if any(queue.settings.keep_replies for queue in queues) else None
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
+
+    @property
+    def source(self) -> int | None:
+        return self.poster.session_id
 
     @property
     def has_extras(self) -> bool:
