@@ -16,6 +16,10 @@ from queues.statements import PART, without_comments
 
 PROJECT = Path(__file__).parents[3]
 APPS = ("api", "clients", "console", "delivery", "queues", "willow_site")
+PARTS = {
+    path.stem.removeprefix(PART).upper(): without_comments(path)
+    for path in (PROJECT / "delivery/sql").rglob(f"{PART}*.sql")
+}
 DATABASE_FIGURES = PROJECT / "delivery/figures/database.py"  # reads: its statements have names that are put together
 
 WRITES_MESSAGES = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) delivery_message\b")
@@ -24,16 +28,9 @@ KEEP_THE_STATE = {"keepalive", "restart_leases", "hand_claims_over", "mark_dead"
 GUARDED_BY = {"replace": "find_by_key", "bury": "retry", "take_out": "lock_unclaimed"}
 
 
-PARTS = {
-    path.stem.removeprefix(PART).upper(): without_comments(path)
-    for path in (PROJECT / "delivery/sql").glob(f"*/{PART}*.sql")
-}
-
-
 def text_of(name: str) -> str:
-    """With the names of states in it, and the parts that it shares with others."""
-    text = without_comments(statement.files[name])
-    return re.sub(r":([A-Z_]+)", lambda found: PARTS.get(found[1], found[0]), text)
+    """With the parts that statements share, and with the names of states in it."""
+    return re.sub(r":(\w+)", lambda found: PARTS.get(found[1], found[0]), without_comments(statement.files[name]))
 
 
 def writing() -> set[str]:
