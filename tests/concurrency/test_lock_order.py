@@ -169,6 +169,7 @@ REPLACED = {
     "poster": BigintColumn([None] * 4),
     "label": BigintColumn([None] * 4),
     "notify": BigintColumn([0] * 4),
+    "poster_key": BigintColumn([None] * 4),
     **dict.fromkeys(("headers", "group_key", "unique_key"), TextColumn([None] * 4)),
 }
 Parameters = Callable[[], Mapping[str, Any]]
@@ -185,6 +186,7 @@ STATEMENTS: dict[str, Parameters] = {
     "pop": demand,
     "claim_across": lambda: ACROSS,
     "finish": lambda: ids(*CLAIMED),
+    "finish_keeping": lambda: ids(*CLAIMED),
     "finish_one": lambda: ONE_FINISH,
     "retry": lambda: ids(*CLAIMED),
     "keepalive": lambda: ids(*CLAIMED),
