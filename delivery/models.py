@@ -18,7 +18,18 @@ from delivery.facts.models import (
     QueueFact,
     ServiceFact,
 )
-from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice, RoleGrant, TransactionalPost
+from delivery.moves.models import (
+    DedupeValue,
+    EndedCount,
+    Journal,
+    Message,
+    PendingNotice,
+    RateBucket,
+    Regrouping,
+    RoleGrant,
+    TouchedGroup,
+    TransactionalPost,
+)
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.reaper.models import DutyRun
 from delivery.schedules.models import Schedule, ScheduleRun, ScheduleWatch
@@ -45,8 +56,10 @@ __all__ = [
     "PipelineOffset",
     "PipelineRun",
     "QueueFact",
+    "RateBucket",
     "RedriveJob",
     "RedrivenMessage",
+    "Regrouping",
     "RoleGrant",
     "Schedule",
     "ScheduleRun",
@@ -56,6 +69,7 @@ __all__ = [
     "ServiceConfigVersion",
     "ServiceFact",
     "SessionOrder",
+    "TouchedGroup",
     "TransactionalPost",
     "Worker",
 ]

@@ -47,7 +47,8 @@ class Watch:
 class Directory:
     """`announce` tells the other nodes of a queue that was just made, and calls back when they know it.
 
-    `changed` is told of queues that were deleted, paused or resumed: what was known of their messages may be wrong.
+    `changed` is told of queues that were deleted, paused or resumed, or got other settings: what was known of their
+    messages may be wrong.
     """
 
     def __init__(
@@ -218,14 +219,14 @@ class Directory:
     def _learn(self, queue: QueueRecord) -> None:
         before = self._by_id.get(queue.id)
         self._by_id[queue.id] = queue
-        if before is not None and before.paused != queue.paused:
-            self._changed(queue.id)
         if queue.name in self._by_name:
             self._by_name[queue.name][queue.tags] = queue
         if before is None:
             for watch in list(self._watches.get(queue.name, ())):
                 if matches(queue.tags, watch.tags, watch.match):
                     watch.join(queue)
+        elif before != queue:
+            self._changed(queue.id)
 
     def forget(self, queue_id: int) -> None:
         """The queue was deleted."""

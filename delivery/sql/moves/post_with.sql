@@ -1,9 +1,12 @@
 -- post_with: store a batch of messages as post.sql does, of which some have headers, a group or a unique text.
--- Runs on: queues_counter's and queues_queue's primary keys.
--- Shape: that of post.sql. A statement of its own, so that messages without these pay nothing for them.
+-- Runs on: queues_counter's and queues_queue's primary keys; message_of_group and message_behind, for messages of groups.
+-- Shape: that of post.sql. A statement of its own, so that messages without these pay nothing for them. Of a group as many
+-- are ready as may be claimed at a time, if nothing waits behind; that can be said by those who hold the locks of the groups
+-- (`decided`). For others all go behind, and the groups are noted (_groups_touched.sql).
 WITH arriving AS (
     SELECT a.*, row_number() OVER of_queue AS number,
-           count(*) FILTER (WHERE a.sequence IS NULL) OVER of_queue AS fresh
+           count(*) FILTER (WHERE a.sequence IS NULL) OVER of_queue AS fresh,
+           row_number() OVER (PARTITION BY a.queue_id, a.group_key, a.delay > 0 ORDER BY a.place) AS in_group
     FROM unnest(
         %(queue_id)b::bigint[], %(sequence)b::bigint[], %(former)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[],
         %(delay)b::float8[], %(ttl)b::float8[], %(key)b::text[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[],
@@ -33,28 +36,47 @@ WITH arriving AS (
     SELECT a.*, q.kind, c.index_before + a.number AS index, 
            CASE WHEN c.are_free THEN coalesce(a.sequence, c.fresh_offset + a.fresh)
                 ELSE c.fresh_offset + a.number END AS id,
-           CASE WHEN a.index_before = c.index_before AND NOT q.paused THEN a.holder END AS taker,
-           coalesce(a.work_timeout, q.heartbeat_timeout) AS lease
+           CASE WHEN a.index_before = c.index_before AND NOT q.paused AND a.group_key IS NULL
+                     AND q.max_in_flight IS NULL AND q.rate IS NULL THEN a.holder END AS taker,
+           coalesce(a.work_timeout, q.heartbeat_timeout) AS lease,
+           a.group_key IS NOT NULL AND q.group_in_flight IS NOT NULL
+               AND NOT (%(decided)s::boolean AND g.open + a.in_group <= q.group_in_flight AND g.none_behind) AS behind
     FROM arriving a
     JOIN advanced c ON c.queue_id = a.queue_id
     JOIN queues_queue q ON q.id = c.queue_id
-)
-INSERT INTO delivery_message (
-    queue_id, sequence, index, priority, state, available_at, expires_at, key, body, poster, poster_node, label, notify,
-    holder, attempts, assigned_at, work_timeout, lease_until, headers, group_key, unique_key
-)
-SELECT
-    queue_id, id, index, priority,
-    CASE WHEN kind = 'stream' THEN :RETAINED WHEN delay > 0 THEN :DELAYED WHEN taker IS NOT NULL THEN :CLAIMED
-         ELSE :READY END,
-    CASE WHEN delay > 0 THEN now() + delay * interval '1 second' END,
-    now() + ttl * interval '1 second',
-    key, body, poster, %(node)s, label, notify,
-    taker,
-    CASE WHEN taker IS NULL THEN 0 ELSE 1 END,
-    CASE WHEN taker IS NOT NULL THEN now() END,
-    CASE WHEN taker IS NOT NULL THEN lease WHEN holder IS NULL THEN work_timeout END,
-    CASE WHEN taker IS NOT NULL THEN now() + lease * interval '1 second' END,
-    headers::jsonb, group_key, unique_key
-FROM placed
-RETURNING queue_id, sequence, index, holder, work_timeout
+    CROSS JOIN LATERAL (
+        SELECT (SELECT count(*) FROM (
+                    SELECT FROM delivery_message
+                    WHERE queue_id = a.queue_id AND group_key = a.group_key
+                      AND state <> :BEHIND AND (state <> :DELAYED OR attempts > 0)
+                    LIMIT coalesce(q.group_in_flight, 0)
+                ) o) AS open,
+               (SELECT count(*) = 0 FROM (
+                    SELECT FROM delivery_message
+                    WHERE queue_id = a.queue_id AND group_key = a.group_key AND state = :BEHIND
+                    ORDER BY priority * -1, index LIMIT CASE WHEN q.group_in_flight IS NULL THEN 0 ELSE 1 END
+                ) b) AS none_behind
+    ) g
+), ended AS (
+    INSERT INTO delivery_message (
+        queue_id, sequence, index, priority, state, available_at, expires_at, key, body, poster, poster_node, label, notify,
+        holder, attempts, assigned_at, work_timeout, lease_until, headers, group_key, unique_key
+    )
+    SELECT
+        queue_id, id, index, priority,
+        CASE WHEN kind = 'stream' THEN :RETAINED WHEN delay > 0 THEN :DELAYED WHEN behind THEN :BEHIND
+             WHEN taker IS NOT NULL THEN :CLAIMED ELSE :READY END,
+        CASE WHEN delay > 0 THEN now() + delay * interval '1 second' END,
+        now() + ttl * interval '1 second',
+        key, body, poster, %(node)s, label, notify,
+        taker,
+        CASE WHEN taker IS NULL THEN 0 ELSE 1 END,
+        CASE WHEN taker IS NOT NULL THEN now() END,
+        CASE WHEN taker IS NOT NULL THEN lease WHEN holder IS NULL THEN work_timeout END,
+        CASE WHEN taker IS NOT NULL THEN now() + lease * interval '1 second' END,
+        headers::jsonb, group_key, unique_key
+    FROM placed
+    RETURNING queue_id, sequence, index, holder, work_timeout,
+              CASE WHEN state = :BEHIND AND NOT %(decided)s::boolean THEN group_key END AS group_key
+), :GROUPS_TOUCHED
+SELECT queue_id, sequence, index, holder, work_timeout FROM ended

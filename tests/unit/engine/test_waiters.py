@@ -8,6 +8,7 @@ import pytest
 
 from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
+from delivery.engine.limits import Limits
 from delivery.engine.waiters import Attempt, Waiters
 from delivery.protocol.errors import WillowError
 from queues.definitions import QueueRecord, QueueSettings
@@ -45,7 +46,8 @@ def attempts() -> list[Attempt]:
 
 @pytest.fixture
 def waiters(attempts: list[Attempt]) -> Waiters:
-    return Waiters(attempts.append, Backlog(), in_doubt=lambda session_id: None)
+    no_limits = Limits(lambda _: QUEUE, next_is_due=lambda _: None, places_are_free=lambda *_: None)
+    return Waiters(attempts.append, Backlog(), in_doubt=lambda session_id: None, limits=no_limits)
 
 
 @pytest.fixture
