@@ -83,20 +83,23 @@ class ConnectConsumer(AsyncConsumer):
         if key is None:
             return anonymous_principal(handshake.address, handshake.headers)
         principal: Principal | None = await run_job(
-            node.jobs, lambda connection: principal_of_key(connection, key, handshake.address)
+            node.doors, lambda connection: principal_of_key(connection, key, handshake.address)
         )
         return principal
 
     async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits) -> None:
         """Take frames until the socket closes; while too much is under way, take none."""
-        most = settings.WILLOW.connection_commands
+        most, most_bytes = settings.WILLOW.connection_commands, settings.WILLOW.connection_post_bytes
         while True:
-            await session.under_way.wait_below(most)
+            await session.under_way.wait_below(most, most_bytes)
             await outbox.wait_until_roomy()
             event = await receive()
             if event["type"] == "websocket.disconnect":
                 return
-            node.commands.handle(session, _decoded(event, limits))
+            commands = iter(_decoded(event, limits))
+            while not node.commands.handle(session, commands):
+                await asyncio.sleep(0)
+                await session.under_way.wait_below(most, most_bytes)
 
 
 def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError]:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Protocol
 
 from benchmarks.neighbours.attacker import Spoils, Target
-from benchmarks.neighbours.attacks import lookups
+from benchmarks.neighbours.attacks import large_claims, large_posts, lookups, new_tags, rest_pops, subscriptions
 
 
 class Attack(Protocol):
@@ -13,4 +13,6 @@ class Attack(Protocol):
     def attack(self, target: Target, seconds: float) -> Awaitable[Spoils]: ...
 
 
-ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (lookups,)}
+ATTACKS: Mapping[str, Attack] = {
+    module.NAME: module for module in (lookups, subscriptions, large_posts, large_claims, rest_pops, new_tags)
+}
