@@ -5,12 +5,14 @@ claim, then the line of workers, in this order.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
 
 from delivery.engine.assignment import Assignment, WorkersHere
 from delivery.engine.backlog import Backlog
@@ -236,10 +238,11 @@ class Engine:
     async def _run_posts(
         self, connection: StatementConnection, requests: list[PostRequest], *, hands_over: bool = True
     ) -> AfterCommit:
-        if all(request.is_plain for request in requests):
+        if all(request.is_plain for request in requests) and _texts_are_simple(requests):
             if any(request.command.group is not None for request in requests):
                 return await self._store_in_groups(connection, requests)
-            return await self._store_plain(connection, requests, hands_over)
+            with suppress(UniqueViolation):  # a dedupe text is known, or was until lately: it takes a closer look
+                return await self._store_plain(connection, requests, hands_over)
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name, self._free_ids)
             await admission.admit()
@@ -285,7 +288,8 @@ class Engine:
         flushed = any(request.synchronous for request in requests)
         places = self._handover.keep_places(copies, flushed=flushed) if hands_over else {}
         try:
-            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
+            once = any(request.command.dedupe is not None for request in requests)
+            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids, once=once)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
                 self.backlog.something_came(copy.queue.id)
@@ -342,6 +346,16 @@ class Engine:
         return AfterCommit(
             partial(self._free_ids.give, cancelled, moment), partial(answer_cancels, requests, cancelled)
         )
+
+
+def _texts_are_simple(requests: Sequence[PostRequest]) -> bool:
+    """No dedupe text comes twice, and none comes beside a message with extras, which another statement stores."""
+    texts = [
+        (request.copies[0].queue.id, request.command.dedupe)
+        for request in requests
+        if request.command.dedupe is not None
+    ]
+    return len(set(texts)) == len(texts) and not (texts and any(request.has_extras for request in requests))
 
 
 def node_is_stopping() -> WillowError:

@@ -8,9 +8,11 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
+from django.conf import settings
 from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
 
-from delivery.moves.free_ids import NEW_ID, FreeId, FreeIds
+from delivery.moves.free_ids import LONG_AGO, NEW_ID, FreeId, FreeIds
 from delivery.moves.groups import Group, arrange_groups
 from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.commands import Post
@@ -120,7 +122,13 @@ class PostRequest:
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
         self.weight = len(command.message) * len(queues)  # bytes to store
-        self.is_plain = len(queues) == 1 and command.dedupe is None and command.unique is None and queues[0].is_plain
+        # Stored without a look at what its queue holds, unless its dedupe text turns out to be known.
+        self.is_plain = (
+            len(queues) == 1
+            and queues[0].is_plain
+            and command.unique is None
+            and (command.dedupe is None or not self.has_extras)
+        )
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
 
     @property
@@ -187,14 +195,24 @@ async def insert_copies(
     takers: Takers = NOBODY,
     free_ids: FreeIds | None = None,
     *,
+    once: bool = False,
     has_group_locks: bool = False,
 ) -> Inserted:
     """Store copies at the end of their queues and give them their numbers.
 
+    `once` remembers their dedupe texts too. If one of these is known, UniqueViolation is raised and nothing stored.
     `has_group_locks`: the caller holds the locks of their groups, so it can be said which may go.
     """
+    moment = free_ids.moment if free_ids else LONG_AGO
     ids = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [NEW_ID] * len(copies)
-    return _numbered(copies, await _insert(connection, copies, ids, node_id, takers, has_group_locks))
+    try:
+        rows = await _insert(connection, copies, ids, node_id, takers, once=once, has_group_locks=has_group_locks)
+        return _numbered(copies, rows)
+    except UniqueViolation:
+        for copy, one in zip(copies, ids, strict=True):
+            if free_ids:
+                free_ids.put_back(copy.queue.id, one, moment)
+        raise
 
 
 async def store_in_groups(
@@ -216,16 +234,21 @@ async def _insert(
     ids: Sequence[FreeId],
     node_id: int | None,
     takers: Takers,
+    *,
+    once: bool,
     has_group_locks: bool,
 ) -> list[Stored]:
     has_extras = any(copy.request.has_extras for copy in copies)
-    if len(copies) == 1 and not has_extras:
+    if len(copies) == 1 and not has_extras and not once:
         values = _message_values(copies[0], ids[0], node_id, takers.get(copies[0]))
         return await fetch_batch(connection, statement("post_one"), values, Stored)
     columns = message_columns(copies, node_id, takers)
+    if once:
+        columns |= _dedupe_column(copies)
     if not has_extras and all(copy.queue.id == copies[0].queue.id for copy in copies):
+        query = statement("post_once_to_one") if once else statement("post_to_one")
         columns |= {"queue_id": copies[0].queue.id} | _ids_of_one_queue(ids)
-        return await fetch_batch(connection, statement("post_to_one"), columns, Stored)
+        return await fetch_batch(connection, query, columns, Stored)
     columns |= {
         "sequence": BigintColumn([one.sequence for one in ids]),
         "former": BigintColumn([one.former for one in ids]),
@@ -233,7 +256,7 @@ async def _insert(
     if has_extras:
         columns |= extra_columns(copies) | {"decided": has_group_locks}
         return await fetch_batch(connection, statement("post_with"), columns, Stored)
-    return await fetch_batch(connection, statement("post"), columns, Stored)
+    return await fetch_batch(connection, statement("post_once") if once else statement("post"), columns, Stored)
 
 
 def _ids_of_one_queue(ids: Sequence[FreeId]) -> dict[str, Any]:
@@ -284,6 +307,13 @@ def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers 
         "holder": BigintColumn([taker and taker.session_id for taker in map(takers.get, copies)]),
         "index_before": BigintColumn([taker and taker.index_before for taker in map(takers.get, copies)]),
         "node": node_id,
+    }
+
+
+def _dedupe_column(copies: Sequence[Copy]) -> dict[str, Any]:
+    return {
+        "dedupe": TextColumn([copy.request.command.dedupe for copy in copies]),
+        "dedupe_seconds": settings.WILLOW.dedupe_seconds,
     }
 
 

@@ -24,6 +24,8 @@ POSTED = frozenset({State.READY, State.DELAYED, State.RETAINED, State.CLAIMED}) 
 MOVES = (
     Move("post", leads_to=POSTED),
     Move("post_to_one", leads_to=POSTED),
+    Move("post_once", leads_to=POSTED),
+    Move("post_once_to_one", leads_to=POSTED),
     Move("post_one", leads_to=POSTED),
     Move("post_with", leads_to=POSTED | {State.BEHIND}),
     Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),

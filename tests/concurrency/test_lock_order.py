@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -122,6 +123,11 @@ def post_to_one() -> dict[str, Any]:
     return post() | counted
 
 
+def once() -> dict[str, Any]:
+    """Texts that nobody else has: one that is known would not wait, but fail."""
+    return {"dedupe": TextColumn([uuid4().hex, uuid4().hex]), "dedupe_seconds": 0.0}
+
+
 ONE_POST = {
     **dict.fromkeys(("sequence", "former", "delay", "ttl", "key", "poster", "label", "work_timeout", "holder")),
     "index_before": None,
@@ -180,6 +186,8 @@ Parameters = Callable[[], Mapping[str, Any]]
 STATEMENTS: dict[str, Parameters] = {
     "post": post,
     "post_to_one": post_to_one,
+    "post_once": lambda: post() | once(),
+    "post_once_to_one": lambda: post_to_one() | once(),
     "post_one": lambda: ONE_POST,
     "post_with": lambda: post() | EXTRAS | {"group_key": TextColumn(["g"] * 2), "decided": True},
     "lock_queues": lambda: {"queue_id": list(QUEUES)},

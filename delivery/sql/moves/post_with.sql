@@ -15,45 +15,22 @@ WITH arriving AS (
     ) WITH ORDINALITY AS a (queue_id, sequence, former, priority, body, delay, ttl, key, poster, label, notify, work_timeout,
                             holder, index_before, headers, group_key, unique_key, place)
     WINDOW of_queue AS (PARTITION BY a.queue_id ORDER BY a.place)
-), wanted AS (
-    SELECT queue_id, count(*) AS messages, count(*) - count(sequence) AS fresh, min(former) AS oldest
-    FROM arriving GROUP BY queue_id
-), locked AS MATERIALIZED (
-    SELECT queue_id FROM queues_counter WHERE queue_id = ANY (ARRAY(SELECT queue_id FROM wanted))
-    ORDER BY queue_id FOR NO KEY UPDATE
-), advanced AS (
-    UPDATE queues_counter c
-    SET newest_index = c.newest_index + w.messages,
-        next_sequence = c.next_sequence + CASE WHEN w.oldest > c.restarted_index THEN w.fresh ELSE w.messages END,
-        flushed_index = CASE WHEN c.newest_index + w.messages <= c.flushed_index THEN c.flushed_index
-                             WHEN set_config('synchronous_commit', 'on', true) = 'on'
-                             THEN c.newest_index + w.messages + :INDEXES_AHEAD END
-    FROM locked l JOIN wanted w ON w.queue_id = l.queue_id
-    WHERE c.queue_id = l.queue_id
-    RETURNING c.queue_id, c.newest_index - w.messages AS index_before, w.oldest > c.restarted_index AS are_free,
-              c.next_sequence - CASE WHEN w.oldest > c.restarted_index THEN w.fresh ELSE w.messages END - 1 AS fresh_offset
-), placed AS (
-    SELECT a.*, q.kind, c.index_before + a.number AS index, 
-           CASE WHEN c.are_free THEN coalesce(a.sequence, c.fresh_offset + a.fresh)
-                ELSE c.fresh_offset + a.number END AS id,
-           CASE WHEN a.index_before = c.index_before AND NOT q.paused AND a.group_key IS NULL
-                     AND q.max_in_flight IS NULL AND q.rate IS NULL THEN a.holder END AS taker,
-           coalesce(a.work_timeout, q.heartbeat_timeout) AS lease,
-           a.group_key IS NOT NULL AND q.group_in_flight IS NOT NULL
-               AND NOT (%(decided)s::boolean AND g.open + a.in_group <= q.group_in_flight AND g.none_behind) AS behind
-    FROM arriving a
-    JOIN advanced c ON c.queue_id = a.queue_id
-    JOIN queues_queue q ON q.id = c.queue_id
+), :ADVANCED, :PLACED, judged AS (
+    SELECT p.*,
+           p.group_key IS NOT NULL AND q.group_in_flight IS NOT NULL
+               AND NOT (%(decided)s::boolean AND g.open + p.in_group <= q.group_in_flight AND g.none_behind) AS behind
+    FROM placed p
+    JOIN queues_queue q ON q.id = p.queue_id
     CROSS JOIN LATERAL (
         SELECT (SELECT count(*) FROM (
                     SELECT FROM delivery_message
-                    WHERE queue_id = a.queue_id AND group_key = a.group_key
+                    WHERE queue_id = p.queue_id AND group_key = p.group_key
                       AND state <> :BEHIND AND (state <> :DELAYED OR attempts > 0)
                     LIMIT coalesce(q.group_in_flight, 0)
                 ) o) AS open,
                (SELECT count(*) = 0 FROM (
                     SELECT FROM delivery_message
-                    WHERE queue_id = a.queue_id AND group_key = a.group_key AND state = :BEHIND
+                    WHERE queue_id = p.queue_id AND group_key = p.group_key AND state = :BEHIND
                     ORDER BY priority * -1, index LIMIT CASE WHEN q.group_in_flight IS NULL THEN 0 ELSE 1 END
                 ) b) AS none_behind
     ) g
@@ -75,7 +52,7 @@ WITH arriving AS (
         CASE WHEN taker IS NOT NULL THEN lease WHEN holder IS NULL THEN work_timeout END,
         CASE WHEN taker IS NOT NULL THEN now() + lease * interval '1 second' END,
         headers::jsonb, group_key, unique_key
-    FROM placed
+    FROM judged
     RETURNING queue_id, sequence, index, holder, work_timeout,
               CASE WHEN state = :BEHIND AND NOT %(decided)s::boolean THEN group_key END AS group_key
 ), :GROUPS_TOUCHED
