@@ -35,6 +35,9 @@ class Poster(Protocol):
     def session_id(self) -> int | None: ...
 
     @property
+    def key_id(self) -> int | None: ...
+
+    @property
     def bytes_under_way(self) -> int:
         """Of all its posts."""
 
@@ -51,6 +54,7 @@ class NobodyPosts:
     """The poster of dead letters and of messages that change queues: it wants no notices."""
 
     session_id = None
+    key_id = None
     bytes_under_way = 0
 
     def post_accepted(self, request: "PostRequest") -> None: ...
@@ -92,6 +96,7 @@ class PostRequest:
         "may_exceed",
         "notify",
         "poster",
+        "poster_key",
         "settled",
         "synchronous",
         "weight",
@@ -122,6 +127,8 @@ class PostRequest:
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
         self.weight = len(command.message) * len(queues)  # bytes to store
+        # Who may ask for the reply. Known by the session, too, but sessions are forgotten.
+        self.poster_key = poster.key_id if any(queue.settings.keep_replies for queue in queues) else None
         # Stored without a look at what its queue holds, unless its dedupe text turns out to be known.
         self.is_plain = (
             len(queues) == 1
@@ -137,7 +144,9 @@ class PostRequest:
 
     @property
     def has_extras(self) -> bool:
-        return self.headers is not None or self.command.group is not None or self.command.unique is not None
+        command = self.command
+        plain = self.headers is None and command.group is None and command.unique is None and self.poster_key is None
+        return not plain
 
     def store_done(self) -> None:
         if self.settled is not None:
@@ -324,6 +333,7 @@ def extra_columns(copies: Sequence[Copy]) -> dict[str, Any]:
         "headers": TextColumn([written_headers(request.headers) for request in requests]),
         "group_key": TextColumn([request.command.group for request in requests]),
         "unique_key": TextColumn([request.command.unique for request in requests]),
+        "poster_key": BigintColumn([request.poster_key for request in requests]),
     }
 
 

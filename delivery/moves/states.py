@@ -38,6 +38,7 @@ MOVES = (
     Move("assign", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("pop", starts=frozenset({State.READY})),
     Move("finish", starts=frozenset({State.CLAIMED})),
+    Move("finish_keeping", starts=frozenset({State.CLAIMED})),
     Move("finish_one", starts=frozenset({State.CLAIMED})),
     Move("retry", starts=frozenset({State.CLAIMED}), leads_to=frozenset({State.READY, State.DELAYED})),
     Move("release", starts=frozenset({State.CLAIMED}), leads_to=frozenset({State.READY})),

@@ -179,6 +179,7 @@ REPLACED = {
     "poster": BigintColumn([None] * 4),
     "label": BigintColumn([None] * 4),
     "notify": BigintColumn([0] * 4),
+    "poster_key": BigintColumn([None] * 4),
     **dict.fromkeys(("headers", "group_key", "unique_key"), TextColumn([None] * 4)),
 }
 Parameters = Callable[[], Mapping[str, Any]]
@@ -203,6 +204,7 @@ STATEMENTS: dict[str, Parameters] = {
     "due_schedules": lambda: BOUNDED,
     "step_schedules": lambda: {"schedule_id": list(SCHEDULES), "next_due_at": [None] * len(SCHEDULES)},
     "finish": lambda: ids(*CLAIMED),
+    "finish_keeping": lambda: ids(*CLAIMED),
     "finish_one": lambda: ONE_FINISH,
     "retry": lambda: ids(*CLAIMED),
     "keepalive": lambda: ids(*CLAIMED),

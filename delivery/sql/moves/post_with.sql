@@ -1,4 +1,4 @@
--- post_with: store a batch of messages as post.sql does, of which some have headers, a group or a unique text.
+-- post_with: store a batch of messages as post.sql does, of which some have headers, a group, a unique text or a known key.
 -- Runs on: queues_counter's and queues_queue's primary keys; message_of_group and message_behind, for messages of groups.
 -- Shape: that of post.sql. A statement of its own, so that messages without these pay nothing for them. Of a group as many
 -- are ready as may be claimed at a time, if nothing waits behind; that can be said by those who hold the locks of the groups
@@ -11,9 +11,9 @@ WITH arriving AS (
         %(queue_id)b::bigint[], %(sequence)b::bigint[], %(former)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[],
         %(delay)b::float8[], %(ttl)b::float8[], %(key)b::text[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[],
         %(work_timeout)b::float8[], %(holder)b::bigint[], %(index_before)b::bigint[],
-        %(headers)b::text[], %(group_key)b::text[], %(unique_key)b::text[]
+        %(headers)b::text[], %(group_key)b::text[], %(unique_key)b::text[], %(poster_key)b::bigint[]
     ) WITH ORDINALITY AS a (queue_id, sequence, former, priority, body, delay, ttl, key, poster, label, notify, work_timeout,
-                            holder, index_before, headers, group_key, unique_key, place)
+                            holder, index_before, headers, group_key, unique_key, poster_key, place)
     WINDOW of_queue AS (PARTITION BY a.queue_id ORDER BY a.place)
 ), :ADVANCED, :PLACED, judged AS (
     SELECT p.*,
@@ -37,7 +37,7 @@ WITH arriving AS (
 ), ended AS (
     INSERT INTO delivery_message (
         queue_id, sequence, index, priority, state, available_at, expires_at, key, body, poster, poster_node, label, notify,
-        holder, attempts, assigned_at, work_timeout, lease_until, headers, group_key, unique_key
+        holder, attempts, assigned_at, work_timeout, lease_until, headers, group_key, unique_key, poster_key
     )
     SELECT
         queue_id, id, index, priority,
@@ -51,7 +51,7 @@ WITH arriving AS (
         CASE WHEN taker IS NOT NULL THEN now() END,
         CASE WHEN taker IS NOT NULL THEN lease WHEN holder IS NULL THEN work_timeout END,
         CASE WHEN taker IS NOT NULL THEN now() + lease * interval '1 second' END,
-        headers::jsonb, group_key, unique_key
+        headers::jsonb, group_key, unique_key, poster_key
     FROM judged
     RETURNING queue_id, sequence, index, holder, work_timeout,
               CASE WHEN state = :BEHIND AND NOT %(decided)s::boolean THEN group_key END AS group_key

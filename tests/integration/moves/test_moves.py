@@ -171,9 +171,10 @@ def ending(kind: type, stage: Stage, **values: Any) -> Any:
     return kind(**numbers, **values, answer=lambda error: None)
 
 
-async def run_finish(stage: Stage, claims: int) -> None:
+async def run_finish(stage: Stage, claims: int, keeps: bool = False) -> None:
     """With two of them a batch; the second is of a message that is not there."""
     requests = [ending(FinishRequest, stage), ending(FinishRequest, replace(stage, queue=stage.other))][:claims]
+    requests[0].may_keep_reply = keeps
     await finish(stage.connection, requests, outcome=Outcome.FINISHED, node_id=NODE, node_name="n")
 
 
@@ -239,6 +240,7 @@ TRIALS: dict[str, Sequence[Trial]] = {
     "assign": [Trial(run_assign)],
     "pop": [Trial(run_pop)],
     "finish": [Trial(partial(run_finish, claims=2))],
+    "finish_keeping": [Trial(partial(run_finish, claims=1, keeps=True))],
     "finish_one": [Trial(partial(run_finish, claims=1))],
     "retry": [Trial(partial(run_fail, delay=delay)) for delay in (0.0, SECONDS)],
     "release": [Trial(run_release)],

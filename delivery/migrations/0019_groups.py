@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('delivery', '0017_rates'),
+        ('delivery', '0018_rates'),
     ]
 
     operations = [

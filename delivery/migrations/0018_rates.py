@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('delivery', '0016_what_came_with_messages'),
+        ('delivery', '0017_kept_replies'),
     ]
 
     operations = [
