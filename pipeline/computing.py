@@ -3,9 +3,11 @@
 Days are computed again and replace what was there, so that it does not matter how often that is done, nor where it was
 interrupted: a day is pending until the transaction that merges its facts. Days whose only news is that messages which
 were posted on them have ended since are not computed as a whole: only `posted` has changed.
+
+Rows may come to a pending day while it is computed. It is marked again then, and its mark is not taken away.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +16,7 @@ from pyspark.sql import functions as F
 from pipeline.archive.files import Files
 from pipeline.archive.journal_table import files_about, open_journal, present
 from pipeline.archive.staging import read_archived
+from pipeline.beside import Beside
 from pipeline.database import Connection
 from pipeline.facts.catalogue import FACTS
 from pipeline.facts.queues import with_posted
@@ -29,56 +32,70 @@ from pipeline.writing.tables import QUEUE_FACTS
 DAYS_AT_ONCE = 8
 LARGE_ROWS = 2_000_000  # from here on, days' durations are sorted range by range, in bounded memory
 
-PENDING = "SELECT day FROM willow_pending_days WHERE posted_only = %s ORDER BY 1"
+PENDING = "SELECT day, xmin::text FROM willow_pending_days WHERE posted_only = %s ORDER BY 1"
+
+Pending = dict[date, str]  # days, each with the mark that it is pending by: a new one for every time it is marked
 
 
 def compute_pending(
-    spark: SparkSession, connection: Connection, options: Options, run: Run, progress: Progress
+    spark: SparkSession, connection: Connection, options: Options, run: Run, progress: Progress, beside: Beside
 ) -> None:
     for days in _groups(_pending(connection, posted_only=True)):
-        run.facts += compute_posted(spark, connection, options, days)
+        run.facts += compute_posted(spark, connection, options, days, beside)
         run.days.update(days)
     whole = _pending(connection, posted_only=False)
     for number, days in enumerate(_groups(whole), start=1):
-        run.facts += compute_days(spark, connection, options, days, run.faults)
+        run.facts += compute_days(spark, connection, options, days, run.faults, beside)
         run.days.update(days)
         progress.step("Facts", min(number * DAYS_AT_ONCE, len(whole)), len(whole))
 
 
 def compute_days(
-    spark: SparkSession, connection: Connection, options: Options, days: Sequence[date], faults: dict[str, int]
+    spark: SparkSession,
+    connection: Connection,
+    options: Options,
+    days: Pending,
+    faults: dict[str, int],
+    beside: Beside,
 ) -> int:
     """Compute all facts of the days, replace them everywhere, and return how many rows they are."""
     files = Files(spark, options.archive)
-    listed = files_about(open_journal(connection, files.root), days)
+    listed = _files_now(connection, files, days, beside)
     large = sum(file.rows for file in listed) > LARGE_ROWS
     archived = _rows_of_days(spark, files, listed, days)
     for fault in bad_rows(archived).collect():
         faults[fault["fault"]] = faults.get(fault["fault"], 0) + fault["count"]
     rows = good_rows(archived)
     facts = ((table, transform(rows, large=large)) for table, transform in FACTS)
-    return replace_days(connection, options, files, days, facts)
+    return replace_days(connection, options, files, days, facts, beside)
 
 
-def compute_posted(spark: SparkSession, connection: Connection, options: Options, days: Sequence[date]) -> int:
+def compute_posted(spark: SparkSession, connection: Connection, options: Options, days: Pending, beside: Beside) -> int:
     """Count again what was posted on the days; all their other facts stay as they are."""
     files = Files(spark, options.archive)
-    listed = files_about(open_journal(connection, files.root), days)
+    listed = _files_now(connection, files, days, beside)
     rows = good_rows(_rows_of_days(spark, files, listed, days))
-    known = present(files, open_lake(connection, files.root, QUEUE_FACTS).files_of(days))
+    known = present(files, open_lake(connection, files.root, QUEUE_FACTS).files_of(list(days)))
     facts = spark.read.schema(QUEUE_FACTS.schema).parquet(*known) if known else _nothing(spark)
-    return replace_days(connection, options, files, days, [(QUEUE_FACTS, with_posted(facts, rows))])
+    return replace_days(connection, options, files, days, [(QUEUE_FACTS, with_posted(facts, rows))], beside)
+
+
+def _files_now(connection: Connection, files: Files, days: Pending, beside: Beside) -> list[TableFile]:
+    """The files to compute from. What steps compute from now on may be of more."""
+    with beside.commits:
+        beside.fresh.clear()
+        return list(files_about(open_journal(connection, files.root), list(days)))
 
 
 def open_facts(connection: Connection, archive: str) -> list[LakeTable]:
     return [open_lake(connection, archive, table) for table, _ in FACTS]
 
 
-def _pending(connection: Connection, *, posted_only: bool) -> list[date]:
-    return [day for (day,) in connection.execute(PENDING, [posted_only]).fetchall()]
+def _pending(connection: Connection, *, posted_only: bool) -> Pending:
+    return dict(connection.execute(PENDING, [posted_only]).fetchall())
 
 
-def _rows_of_days(spark: SparkSession, files: Files, listed: Sequence[TableFile], days: Sequence[date]) -> DataFrame:
+def _rows_of_days(spark: SparkSession, files: Files, listed: Sequence[TableFile], days: Iterable[date]) -> DataFrame:
     """All archived rows that ended on one of the days, or were posted on one."""
     urls = present(files, listed)
     if not urls:
@@ -91,6 +108,7 @@ def _nothing(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([], QUEUE_FACTS.schema)
 
 
-def _groups(days: Sequence[date]) -> Iterator[Sequence[date]]:
-    for start in range(0, len(days), DAYS_AT_ONCE):
-        yield days[start : start + DAYS_AT_ONCE]
+def _groups(days: Pending) -> Iterator[Pending]:
+    marked = list(days.items())
+    for start in range(0, len(marked), DAYS_AT_ONCE):
+        yield dict(marked[start : start + DAYS_AT_ONCE])

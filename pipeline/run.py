@@ -16,6 +16,7 @@ from pipeline.archive.offset import Offset, begin_offset, mark_pending, read_off
 from pipeline.archive.staging import Written
 from pipeline.archive.strays import set_strays_aside
 from pipeline.archive.verification import journal_days, verify_days
+from pipeline.beside import Beside
 from pipeline.computing import compute_pending, open_facts
 from pipeline.database import (
     Connection,
@@ -57,14 +58,23 @@ def run(
         if since or until:
             archived = {file.day for file in open_journal(connection, options.archive).files()}
             mark_pending(connection, [day for day in archived if (since or day) <= day <= (until or day)])
-        _finish(spark, connection, options, record, progress)
+        _finish(spark, connection, options, record, progress, Beside())
         return record
 
 
-def everything(spark: SparkSession, connection: Connection, options: Options, record: Run, progress: Progress) -> None:
+def everything(
+    spark: SparkSession,
+    connection: Connection,
+    options: Options,
+    record: Run,
+    progress: Progress,
+    beside: Beside | None = None,
+) -> None:
     """What a run does, for whoever holds the lock and writes the record."""
-    _begin(spark, connection, options, record, progress)
-    _finish(spark, connection, options, record, progress)
+    beside = beside or Beside()
+    with beside.commits:
+        _begin(spark, connection, options, record, progress)
+    _finish(spark, connection, options, record, progress, beside)
 
 
 def _begin(spark: SparkSession, connection: Connection, options: Options, record: Run, progress: Progress) -> None:
@@ -123,7 +133,7 @@ def backfill(
         if anew:
             _restart_offset(connection, options, past)
         _append(spark, connection, options, _known_offset(connection, options), record, progress)
-        _finish(spark, connection, options, record, progress)
+        _finish(spark, connection, options, record, progress, Beside())
         return record
 
 
@@ -217,9 +227,21 @@ def _append(
         record.tx_to = append_settled(spark, connection, options, first=first, archived=archived)
 
 
-def _finish(spark: SparkSession, connection: Connection, options: Options, record: Run, progress: Progress) -> None:
+def _finish(
+    spark: SparkSession, connection: Connection, options: Options, record: Run, progress: Progress, beside: Beside
+) -> None:
     with record.step("facts"):
-        compute_pending(spark, connection, options, record, progress)
+        compute_pending(spark, connection, options, record, progress, beside)
+    with beside.commits:
+        wrong = _tidy_up(spark, connection, options, record)
+    with record.step("judge"):
+        record.findings = write_findings(spark, connection, options)
+    if wrong:
+        raise PipelineError(" ".join(wrong))
+
+
+def _tidy_up(spark: SparkSession, connection: Connection, options: Options, record: Run) -> list[str]:
+    """Compare past days, make few files of many, delete old snapshots; return what is wrong with which days."""
     today = value(connection, "SELECT (now() AT TIME ZONE 'UTC')::date")
     assert record.tx_to is not None
     with record.step("compare"):
@@ -227,10 +249,7 @@ def _finish(spark: SparkSession, connection: Connection, options: Options, recor
     with record.step("compact"):
         record.compacted = compact_days(spark, connection, options)
         _forget_past(spark, connection, options)
-    with record.step("judge"):
-        record.findings = write_findings(spark, connection, options)
-    if wrong:
-        raise PipelineError(" ".join(wrong))
+    return wrong
 
 
 def _forget_past(spark: SparkSession, connection: Connection, options: Options) -> None:

@@ -44,6 +44,11 @@ NEEDED = {
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
+SMALL_TASKS = {
+    "spark.sql.shuffle.partitions": "32",
+    "spark.sql.files.maxPartitionBytes": "8m",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
+}
 PYTHON_LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
@@ -76,6 +81,19 @@ def start_session(options: Options, scratch: Path) -> SparkSession:
         _check_submitted_driver(session)
     elif not options.is_local:
         session.sparkContext.addPyFile(str(_zipped_package(scratch)))
+    return session
+
+
+def share_of(spark: SparkSession, pool: str) -> None:
+    """From now on, what this thread asks of Spark has its share of the cores, beside what other pools ask."""
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+
+
+def in_small_tasks(spark: SparkSession) -> SparkSession:
+    """A session that cuts its work so small that nobody waits long for a core."""
+    session = spark.newSession()
+    for name, value in (NEEDED | SMALL_TASKS).items():
+        session.conf.set(name, value)
     return session
 
 
@@ -141,6 +159,7 @@ def _own_settings(options: Options, driver: Driver, scratch: Path) -> dict[str, 
     """For a Java that we start."""
     settings = {
         "spark.driver.memory": options.memory,
+        "spark.scheduler.mode": "FAIR",  # between threads: hours and days are computed beside minutes
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dlog4j2.configurationFile={_quiet_logging(scratch)}",

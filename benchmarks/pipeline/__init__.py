@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from benchmarks import report
 from benchmarks.figures import Figure
-from benchmarks.pipeline import beside_broker, engines, growth, sizes
+from benchmarks.pipeline import beside_broker, engines, following, growth, sizes
 from benchmarks.scale import Scale
 from benchmarks.stage import stage
 
-PARTS = {"sizes": sizes, "growth": growth, "engines": engines, "beside": beside_broker}
+PARTS = {"sizes": sizes, "growth": growth, "engines": engines, "beside": beside_broker, "follow": following}
 
 
 def measure_pipeline(scale: Scale, names: Iterable[str]) -> list[Figure]:

@@ -1,7 +1,8 @@
 -- beat: this node is alive. No row: somebody removed it, and it must join again.
 -- Runs on: clients_node's primary key.
+-- Shape: what sessions read is long and rarely new, so null leaves it as it is.
 UPDATE clients_node SET heartbeat_at = now(), sockets = %(sockets)s, draining = %(draining)s,
-    readers = %(readers)s, free_places = %(free_places)s, reading = %(reading)s, alarms = %(alarms)s,
-    rates_wanted = %(rates_wanted)s
+    readers = %(readers)s, free_places = %(free_places)s, reading = coalesce(%(reading)s::jsonb, reading),
+    alarms = %(alarms)s, rates_wanted = %(rates_wanted)s
 WHERE id = %(node)s
 RETURNING id

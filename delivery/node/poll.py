@@ -47,6 +47,7 @@ class Heartbeat:
     def __init__(self, node: "Node") -> None:
         self._node = node
         self._last = time.monotonic()  # that was written, and whose silence before was made up for
+        self._said: dict[int, list[int]] | None = None  # what was last written about the sessions
 
     @property
     def has_lapsed(self) -> bool:
@@ -70,6 +71,7 @@ class Heartbeat:
     async def _write(self, connection: AsyncConnection[Any]) -> bool:
         """Returns whether the node has its row."""
         reading = self._reading()
+        said = _said_of_sessions(self._node.sessions.values(), reading)
         parameters = {
             "node": self._node.id,
             "sockets": len(self._node.sessions),
@@ -78,9 +80,11 @@ class Heartbeat:
             "alarms": list(self._node.alarms.active),
             "free_places": Jsonb(self._node.engine.waiters.free_places()),
             "rates_wanted": Jsonb(self._node.quotas.rates_wanted()),
-            "reading": Jsonb(_said_of_sessions(self._node.sessions.values(), reading)),
+            "reading": None if said == self._said else Jsonb(said),
         }
-        return await (await connection.execute(client_statement("beat"), parameters)).fetchone() is not None
+        found = await (await connection.execute(client_statement("beat"), parameters)).fetchone() is not None
+        self._said = said if found else None
+        return found
 
     def _reading(self) -> dict[int, set[int]]:
         """By session: the queues whose messages it waits for or holds."""

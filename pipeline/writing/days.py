@@ -1,6 +1,6 @@
 """Replacing days of facts everywhere at once: in the Iceberg tables and in PostgreSQL, in one transaction."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from pyspark.sql import DataFrame
@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pipeline.archive.files import Files
 from pipeline.archive.leftovers import let_count
 from pipeline.archive.staging import write_by_day
+from pipeline.beside import Beside
 from pipeline.database import Connection
 from pipeline.lake.catalog import PointerMove
 from pipeline.lake.table import LakeTable, open_table, place_of
@@ -17,15 +18,22 @@ from pipeline.reading.journal import conformed
 from pipeline.writing.merging import drop_staging, merge_days, stage_facts
 from pipeline.writing.tables import Table
 
+DONE = """
+    DELETE FROM willow_pending_days p USING unnest(%s::date[], %s::text[]) AS done (day, mark)
+    WHERE p.day = done.day AND p.xmin::text = done.mark
+"""
+
 
 def replace_days(
     connection: Connection,
     options: Options,
     files: Files,
-    days: Sequence[date],
+    pending: Mapping[date, str],
     facts: Iterable[tuple[Table, DataFrame]],
+    beside: Beside,
 ) -> int:
-    """Let the facts be those of the days, which are then no longer pending; return how many rows they are."""
+    """Let the facts be those of the days, which are no longer pending by their marks; return how many rows they are."""
+    days = list(pending)
     tables, folders, moves = [], [], []
     for table, frame in facts:
         # Rows posted on these days may have ended on others, and the other way round: those days are not whole.
@@ -39,13 +47,13 @@ def replace_days(
         tables.append(table)
         folders.append(folder)
         moves.append(_replacement(connection, files, table, folder, days))
-    with connection.transaction():
-        written = sum(merge_days(connection, table, days) for table in tables)
+    with beside.commits, connection.transaction():
+        written = sum(merge_days(connection, table, days, beside.fresh) for table in tables)
         for move in moves:
             if move:
                 move.make(connection)
         let_count(connection, folders)
-        connection.execute("DELETE FROM willow_pending_days WHERE day = ANY (%s)", [list(days)])
+        connection.execute(DONE, [days, list(pending.values())])
     for table in tables:
         drop_staging(connection, table)
     return written

@@ -1,6 +1,6 @@
 """Staging tables and the merge that replaces days of facts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame
 from pipeline.database import Connection, jdbc_options
 from pipeline.options import Options
 from pipeline.writing.tables import JSON_COLUMNS, STAGING, Table
+
+MINUTES = sql.SQL("grain = 'minute' AND bucket = ANY (%(minutes)s::timestamptz[])")
 
 
 def stage_facts(connection: Connection, options: Options, table: Table, facts: DataFrame) -> None:
@@ -28,19 +30,28 @@ def stage_facts(connection: Connection, options: Options, table: Table, facts: D
     writer.options(**jdbc_options(options.database_url), dbtable=table.staging).save()
 
 
-def merge_days(connection: Connection, table: Table, days: Sequence[date]) -> int:
-    """Replace what the table has of the days by what was staged; rows that stay the same are not written again."""
-    return _merge(connection, table, sql.SQL("{} = ANY (%(these)s::date[])").format(sql.SQL(table.day)), list(days))
+def merge_days(connection: Connection, table: Table, days: Sequence[date], but: Collection[datetime] = ()) -> int:
+    """Replace what the table has of the days by what was staged; rows that stay the same are not written again.
+
+    The minutes in `but` stay as they are.
+    """
+    meant = sql.SQL("{} = ANY (%(these)s::date[])").format(sql.SQL(table.day))
+    if but and "grain" in table.columns:
+        connection.execute(
+            sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table.staging), MINUTES), {"minutes": list(but)}
+        )
+        meant += sql.SQL(" AND NOT ({})").format(MINUTES)
+    return _merge(connection, table, meant, {"these": list(days), "minutes": list(but)})
 
 
 def merge_minutes(connection: Connection, table: Table, minutes: Sequence[datetime]) -> int:
     """As `merge_days`, for some minutes and not for the hours and days that they are in."""
-    return _merge(connection, table, sql.SQL("grain = 'minute' AND bucket = ANY (%(these)s)"), list(minutes))
+    return _merge(connection, table, MINUTES, {"minutes": list(minutes)})
 
 
-def _merge(connection: Connection, table: Table, meant: sql.Composable, these: list[Any]) -> int:
+def _merge(connection: Connection, table: Table, meant: sql.Composable, those: dict[str, list[Any]]) -> int:
     staged = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table.staging))).fetchone()
-    connection.execute(_delete_gone(table, meant), {"these": these})
+    connection.execute(_delete_gone(table, meant), those)
     connection.execute(_upsert(table))
     return int(staged[0]) if staged else 0
 

@@ -18,10 +18,11 @@ class Table:
     schema: StructType
     key: tuple[str, ...]  # the columns of its unique constraint
     day: LiteralString  # SQL for the day that a row belongs to
+    staged_as: str = ""  # at the end of its staging table's name, where two write at the same time
 
     @property
     def staging(self) -> str:
-        return self.name.replace("willow_", STAGING, 1)
+        return self.name.replace("willow_", STAGING, 1) + self.staged_as
 
     @property
     def in_lake(self) -> str:
