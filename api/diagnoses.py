@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from delivery.inspection.diagnosis import Cause
+from delivery.inspection.causes import Cause
 from delivery.inspection.timeline import Event
 
 

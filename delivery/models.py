@@ -25,7 +25,10 @@ from delivery.moves.models import (
     KeptReply,
     Message,
     PendingNotice,
+    RateBucket,
+    Regrouping,
     RoleGrant,
+    TouchedGroup,
     TransactionalPost,
 )
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
@@ -55,8 +58,10 @@ __all__ = [
     "PipelineOffset",
     "PipelineRun",
     "QueueFact",
+    "RateBucket",
     "RedriveJob",
     "RedrivenMessage",
+    "Regrouping",
     "RoleGrant",
     "Schedule",
     "ScheduleRun",
@@ -66,6 +71,7 @@ __all__ = [
     "ServiceConfigVersion",
     "ServiceFact",
     "SessionOrder",
+    "TouchedGroup",
     "TransactionalPost",
     "Worker",
 ]

@@ -59,6 +59,16 @@ class QueueRecord:
         return self.settings.kind == Kind.STREAM
 
     @property
+    def limits_claims(self) -> bool:
+        """Whether it is claimed from by what its limits allow."""
+        return self.settings.max_in_flight is not None or self.settings.rate is not None
+
+    @property
+    def limits_pops(self) -> bool:
+        """What is popped ends at once: it takes up no place, and waits for nobody of its group."""
+        return self.settings.rate is not None or self.settings.group_in_flight is not None
+
+    @property
     def is_plain(self) -> bool:
         """Whether posting to it needs no look at what the queue holds already."""
         return self.settings.max_length is None and not self.settings.updatable

@@ -4,6 +4,7 @@ All of it runs on the lane *claims*. Workers on this node are sent their request
 the holders of theirs in the database, and their node finds them when a hint or its poll says so.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -13,11 +14,14 @@ from django.conf import settings
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
+from delivery.engine.limits import Limits
 from delivery.moves.claims import assign
 from delivery.moves.endings import Endings, failing_claim
+from delivery.moves.limits import allowances, spend
 from delivery.moves.notices import Notices
 from delivery.moves.states import Reason
 from delivery.protocol.errors import WillowError
+from delivery.storage.advisory_locks import QUEUE_CLASS
 from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.columns import BigintColumn
 from delivery.storage.connection import fetch_rows
@@ -26,7 +30,6 @@ from delivery.storage.meters import Moves
 from delivery.storage.statements import statement
 
 MISSED_HEARTBEATS = 3  # after which a worker has lost its requests
-LOCK_CLASS = 945_569  # of advisory locks: "willow" on a telephone's keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +137,9 @@ class Assignment:
         workers: WorkersHere,
         given_elsewhere: Callable[[Iterable[int]], None],
         moves: Moves,
+        limits: Limits,
     ) -> None:
+        self._limits = limits
         self._moves = moves
         self._node_id = node_id
         self._endings = endings
@@ -210,16 +215,27 @@ class Assignment:
         limit = settings.WILLOW.batch_size
         async with connection.transaction():
             await _lock_services(connection, [queue_id])
+            most = await allowances(connection, [queue_id], pops=False) if self._limits.apply_to(queue_id) else {}
+            limit = min(limit, most.get(queue_id, limit))
             rows = await assign(
-                connection, queue_id, node_id=self._node_id, lapse_seconds=settings.WILLOW.node_lapse, limit=limit
+                connection,
+                queue_id,
+                node_id=self._node_id,
+                lapse_seconds=settings.WILLOW.node_lapse,
+                limit=limit,
+                limited=bool(most),
             )
+            taken = Counter({queue_id: len(rows)})
+            next_ones = await spend(connection, most, taken, wanted=len(rows) == limit) if most else {}
         self._moves.claimed += len(rows)
         # At once, and not after the batch: the next service of the batch may meet an error of the storage.
         for_each(lambda row: self._notices.tell(row, "assign"), rows)
         for_each(self._workers.hand_out, [row for row in rows if row.node_id == self._node_id])
         if elsewhere := {row.node_id for row in rows} - {self._node_id}:
             guarded(self._given_elsewhere, elsewhere)
-        if len(rows) == limit:
+        if queue_id in next_ones:
+            guarded(self._limits.expect, queue_id, next_ones[queue_id])
+        elif rows and len(rows) == limit:
             guarded(self.assign_soon, queue_id)
 
 
@@ -233,5 +249,5 @@ def in_order_of_last_word(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 async def _lock_services(connection: AsyncConnection[Any], queue_ids: Iterable[int]) -> None:
-    columns = {"queue_id": BigintColumn(sorted(queue_ids)), "lock_class": LOCK_CLASS}
+    columns = {"queue_id": BigintColumn(sorted(queue_ids)), "lock_class": QUEUE_CLASS}
     await connection.execute(statement("lock_services"), columns)

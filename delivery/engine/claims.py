@@ -1,8 +1,8 @@
 """Handing messages out: claims and pops, by demand, many readers and queues in one statement."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -11,13 +11,17 @@ from psycopg import AsyncConnection
 from delivery.engine.backlog import Backlog, Look
 from delivery.engine.demands import Demand
 from delivery.engine.floors import LOWEST_RANK, Floors
-from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, PopAttempt
-from delivery.moves.claims import Claimed, Popped, QueueDemand, claim, claim_across, pop, pop_across
+from delivery.engine.limits import Limits
+from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, LimitedAttempt, PopAttempt
+from delivery.moves.claims import Claimed, Popped, QueueDemand, claim, claim_across, end_popped, pop, pop_across
 from delivery.moves.free_ids import FreeIds
+from delivery.moves.limits import allowances, claim_limited, spend
 from delivery.moves.notices import Notices
 from delivery.protocol.fields import Stage
+from delivery.storage.advisory_locks import holding, queue_lock
 from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.meters import Moves
+from delivery.storage.statement_connection import StatementConnection
 
 Run = Callable[[Sequence[QueueDemand], Sequence[Demand]], Awaitable[Sequence[Claimed | Popped]]]
 
@@ -31,6 +35,7 @@ class Taken:
     by_queue: Mapping[int, Sequence[Attempt]]
     floors: Mapping[int, tuple[int, int] | None]
     looks: Mapping[int, Look]
+    held_back: set[int] = field(default_factory=set)  # queues of which limits let no more go
 
 
 class ClaimRunner:
@@ -47,7 +52,11 @@ class ClaimRunner:
         moves: Moves,
         tell_posters: Callable[[], None],
         free_ids: FreeIds,
+        limits: Limits,
+        groups_touched: Callable[[], None],
     ) -> None:
+        self._limits = limits
+        self._groups_touched = groups_touched
         self._free_ids = free_ids
         self._moves = moves
         self._tell_posters = tell_posters
@@ -68,6 +77,50 @@ class ClaimRunner:
         taken = await self._take_by_queue(run, attempts)
         self._moves.popped += len(taken.rows)
         return self._after_taking(taken, "finish", partial(self._free_ids.give, taken.rows, moment))
+
+    async def run_limited(self, connection: StatementConnection, attempts: list[LimitedAttempt]) -> None:
+        """Queue by queue: each has a lock of its own."""
+        by_queue: dict[tuple[int, bool], list[LimitedAttempt]] = defaultdict(list)
+        for attempt in attempts:
+            if not attempt.settled:
+                by_queue[attempt.demand.queues[0].id, attempt.demand.pops].append(attempt)
+        for (queue_id, pops), queued in by_queue.items():
+            await self._run_limited(connection, queue_id, queued, pops=pops)
+
+    async def _run_limited(
+        self, connection: StatementConnection, queue_id: int, queued: list[LimitedAttempt], *, pops: bool
+    ) -> None:
+        moment = self._free_ids.moment
+        held_back: set[int] = set()
+
+        async def run(demands: Sequence[QueueDemand], places: Sequence[Demand]) -> Sequence[Claimed]:
+            async with holding(connection, [queue_lock(queue_id)]):
+                claims = await claim_limited(connection, demands[0], places, node_id=self._node_id, pops=pops)
+                if pops:
+                    readers = [places[row.place - 1] for row in claims.rows]
+                    await end_popped(connection, claims.rows, readers, node_id=self._node_id, node_name=self._node_name)
+            if claims.held_back:
+                held_back.add(queue_id)
+            if claims.next_in is not None:
+                guarded(self._limits.expect, queue_id, claims.next_in)
+            return claims.rows
+
+        taken = await self._take_by_queue(run, queued)
+        taken.held_back.update(held_back)
+        # At once, and not after the batch: the next queue of the batch may meet an error of the storage.
+        if pops:
+            self._moves.popped += len(taken.rows)
+            self._settle_groups_of(taken.rows)
+            after = self._after_taking(taken, "finish", partial(self._free_ids.give, taken.rows, moment))
+        else:
+            self._moves.claimed += len(taken.rows)
+            after = self._after_taking(taken, "assign")
+        for step in after.at_once:
+            guarded(step)
+
+    def _settle_groups_of(self, popped: Sequence[Claimed | Popped]) -> None:
+        if any(row.group_key is not None for row in popped):
+            guarded(self._groups_touched)
 
     async def _take_by_queue(self, run: Run, attempts: Sequence[Attempt]) -> Taken:
         by_queue: dict[int, list[Attempt]] = defaultdict(list)
@@ -101,12 +154,13 @@ class ClaimRunner:
         counted = [row.index for row in of_queue if self._was_counted(row)]
         self._backlog.taken(queue_id, len(counted))
         unfilled = any(len(taken.by_attempt[attempt]) < attempt.places for attempt in queued)
-        if taken.floors[queue_id] is None and unfilled:
+        if taken.floors[queue_id] is None and unfilled and queue_id not in taken.held_back:
             self._backlog.ran_dry(queue_id, taken.looks[queue_id], counted)
 
     def _settle(self, taken: Taken, attempt: Attempt) -> None:
         messages, queue_id = taken.by_attempt[attempt], attempt.demand.queues[0].id
         below = taken.floors[queue_id] is not None and len(messages) < attempt.places
+        below &= queue_id not in taken.held_back
         if below:
             guarded(self._floors.forget, queue_id)
         attempt.settle(messages, more_may_wait=below)
@@ -120,7 +174,7 @@ class ClaimRunner:
             last = max(rows, key=lambda row: (-row.priority, row.index))
             self._floors.raise_to(queue_id, -last.priority, last.index)
 
-    async def run_across(self, connection: AsyncConnection[Any], attempts: list[AcrossAttempt]) -> None:
+    async def run_across(self, connection: StatementConnection, attempts: list[AcrossAttempt]) -> None:
         for attempt in attempts:
             if attempt.settled:
                 continue
@@ -132,6 +186,7 @@ class ClaimRunner:
             for_each(lambda row: self._backlog.taken(row.queue_id, int(self._was_counted(row))), rows)
             if attempt.demand.pops:
                 self._moves.popped += len(rows)
+                self._settle_groups_of(rows)
                 guarded(self._free_ids.give, rows, moment)
                 for_each(lambda row: self._notices.tell(row, "finish"), rows)
             else:
@@ -139,12 +194,14 @@ class ClaimRunner:
                 for_each(lambda row: self._notices.tell(row, "assign"), rows)
             guarded(attempt.settle, rows)
 
-    async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Claimed]:
+    async def _take_across(self, connection: StatementConnection, attempt: AcrossAttempt) -> list[Claimed]:
         demand = attempt.demand
         first = demand.rotation.next_queue % len(demand.queues) if demand.rotation else 0
         queues = _in_turn(demand, first) if demand.rotation else sorted(attempt.looked_at)
         take = partial(pop_across, node_name=self._node_name) if demand.pops else claim_across
-        async with connection.transaction():
+        limited = [queue_id for queue_id in queues if self._limits.apply_to(queue_id, pops=demand.pops)]
+        async with holding(connection, map(queue_lock, limited)):
+            most = await allowances(connection, limited, pops=demand.pops) if limited else {}
             rows = await take(
                 connection,
                 queues,
@@ -152,7 +209,13 @@ class ClaimRunner:
                 places=attempt.places,
                 evenly=demand.rotation is not None,
                 node_id=self._node_id,
+                most=most,
             )
+            unfilled = len(rows) < attempt.places
+            taken = Counter(row.queue_id for row in rows)
+            next_ones = await spend(connection, most, taken, wanted=unfilled) if most else {}
+        for queue_id, seconds in next_ones.items():
+            guarded(self._limits.expect, queue_id, seconds)
         if demand.rotation and rows:
             last_served = queues.index(rows[-1].queue_id)
             demand.rotation.next_queue = first + last_served + 1

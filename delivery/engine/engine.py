@@ -19,10 +19,12 @@ from delivery.engine.backlog import Backlog
 from delivery.engine.claims import ClaimRunner
 from delivery.engine.demands import Demand
 from delivery.engine.floors import Floors
+from delivery.engine.groups import Groups
 from delivery.engine.handover import Handover
+from delivery.engine.limits import Limits
 from delivery.engine.post_lanes import BATCH_BYTES, PostLanes, node_is_overloaded
 from delivery.engine.transactional_posts import MoveRequest, TransactionalPosts
-from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
+from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, LimitedAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
 from delivery.moves.cancelling import CancelRequest, answer_cancels, cancel
 from delivery.moves.endings import (
@@ -37,13 +39,16 @@ from delivery.moves.endings import (
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
-from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone
+from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone, store_in_groups
+from delivery.moves.service_names import is_service_queue
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.after_commit import AfterCommit, for_each, guarded
 from delivery.storage.lanes import Lane
 from delivery.storage.meters import Moves
+from delivery.storage.statement_connection import StatementConnection
 from delivery.wakeups.delays import Delays
 from delivery.wakeups.expiries import Expiries
+from queues.definitions import QueueRecord
 
 LOOKS_AT_ONCE = 512  # into queues, by the claims of one batch; one claim that looks into more goes alone
 
@@ -73,6 +78,7 @@ class Engine:
         workers: WorkersHere,
         requests_given: Callable[[Iterable[int]], None],
         in_doubt: Callable[[int], None],
+        queue: Callable[[int], QueueRecord | None],
     ) -> None:
         self._node_id = node_id
         self._node_name = node_name
@@ -82,6 +88,9 @@ class Engine:
         self._free_ids = FreeIds()
         self.backlog = Backlog()
         self.moves = Moves()
+        self._queue = queue
+        self.limits = Limits(queue, next_is_due=self._rate_allows_more, places_are_free=self.became_ready)
+        self.groups = Groups(jobs, self.became_ready)
         claim_runner = ClaimRunner(
             node_id=node_id,
             node_name=node_name,
@@ -91,14 +100,19 @@ class Engine:
             moves=self.moves,
             tell_posters=self._tell_of_posts,
             free_ids=self._free_ids,
+            limits=self.limits,
+            groups_touched=self.groups.settle_soon,
         )
         endings = Endings(
             node_id=node_id,
             node_name=node_name,
             notices=notices,
             became_ready=self._came_back,
+            claims_ended=self.limits.claims_ended,
             moves=self.moves,
             free_ids=self._free_ids,
+            has_groups=self.limits.apply_to_groups,
+            groups_touched=self.groups.settle_soon,
         )
         self.assignment = Assignment(
             node_id=node_id,
@@ -108,6 +122,7 @@ class Engine:
             workers=workers,
             given_elsewhere=requests_given,
             moves=self.moves,
+            limits=self.limits,
         )
         size = settings.WILLOW.batch_size
         from_transactions = TransactionalPosts(node_id=node_id, node_name=node_name, stored=self._after_admission)
@@ -137,16 +152,17 @@ class Engine:
                 KeepaliveAllRequest: self._run_keepalive_all,
                 PopAttempt: claim_runner.run_pops,
                 ClaimAttempt: claim_runner.run_claims,
+                LimitedAttempt: claim_runner.run_limited,
                 AcrossAttempt: claim_runner.run_across,
                 **self.assignment.runners(),
             },
             batch_size=size,
             batch_weight=LOOKS_AT_ONCE,
         )
-        self.waiters = Waiters(self.claims.submit, self.backlog, in_doubt)
+        self.waiters = Waiters(self.claims.submit, self.backlog, in_doubt, self.limits)
         self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, backlog=self.backlog)
         self._most_commands = settings.WILLOW.node_commands
-        self.delays = Delays(jobs, self.became_ready)
+        self.delays = Delays(jobs, self._came_due)
         self.expiries = Expiries(
             jobs,
             node_id=node_id,
@@ -201,6 +217,18 @@ class Engine:
         self.backlog.something_came(queue_id)
         self._arrived(queue_id, messages)
 
+    def _came_due(self, queue_id: int) -> None:
+        self.became_ready(queue_id)
+        if self.limits.apply_to_groups(queue_id):
+            self.groups.settle_soon()
+
+    def _rate_allows_more(self, queue_id: int) -> None:
+        self.backlog.something_came(queue_id)
+        self.waiters.wake(queue_id)
+        queue = self._queue(queue_id)
+        if queue is not None and is_service_queue(queue.name):
+            self.assignment.assign_soon(queue_id)
+
     def _came_back(self, queue_id: int, delay: float) -> None:
         if delay > 0:
             self.delays.expect(queue_id, delay)
@@ -208,9 +236,11 @@ class Engine:
             self.became_ready(queue_id)
 
     async def _run_posts(
-        self, connection: AsyncConnection[Any], requests: list[PostRequest], *, hands_over: bool = True
+        self, connection: StatementConnection, requests: list[PostRequest], *, hands_over: bool = True
     ) -> AfterCommit:
-        if all(request.is_plain for request in requests) and _no_text_comes_twice(requests):
+        if all(request.is_plain for request in requests) and _texts_are_simple(requests):
+            if any(request.command.group is not None for request in requests):
+                return await self._store_in_groups(connection, requests)
             with suppress(UniqueViolation):  # a dedupe text is known, or was until lately: it takes a closer look
                 return await self._store_plain(connection, requests, hands_over)
         async with connection.transaction():
@@ -229,7 +259,26 @@ class Engine:
             # Some of the copies replaced another message, or were there already.
             partial(for_each, lambda copy: self.backlog.something_came(copy.queue.id), copies),
             partial(self._announce, copies),
+            partial(self._settle_groups_of, copies),
             later=[partial(_tell_posters, stored, admission.refused)],
+        )
+
+    def _settle_groups_of(self, copies: list[Copy]) -> None:
+        if any(copy.request.command.group is not None or copy.queue.settings.group_in_flight for copy in copies):
+            self.groups.settle_soon()
+
+    async def _store_in_groups(self, connection: StatementConnection, requests: list[PostRequest]) -> AfterCommit:
+        copies = [request.copies[0] for request in requests]
+        inserted, promoted = await store_in_groups(connection, copies, self._node_id, self._free_ids)
+        refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}
+        stored = [copy for copy in copies if copy.request not in refused]
+        self.moves.posted += len(stored)
+        return AfterCommit(
+            # Some of them wait behind others of their group, and are not to be counted as ready.
+            partial(for_each, lambda copy: self.backlog.something_came(copy.queue.id), stored),
+            partial(self._announce, stored),
+            partial(self.groups.promoted, promoted),
+            later=[partial(_tell_posters, [copy.request for copy in stored], refused)],
         )
 
     async def _store_plain(
@@ -292,18 +341,21 @@ class Engine:
         moment = self._free_ids.moment
         cancelled = await cancel(connection, requests, node_id=self._node_id, node_name=self._node_name)
         self.moves.dropped += len(cancelled)
+        if any(self.limits.apply_to_groups(row.queue_id) for row in cancelled):
+            self.groups.settle_soon()
         return AfterCommit(
             partial(self._free_ids.give, cancelled, moment), partial(answer_cancels, requests, cancelled)
         )
 
 
-def _no_text_comes_twice(requests: Sequence[PostRequest]) -> bool:
+def _texts_are_simple(requests: Sequence[PostRequest]) -> bool:
+    """No dedupe text comes twice, and none comes beside a message with extras, which another statement stores."""
     texts = [
         (request.copies[0].queue.id, request.command.dedupe)
         for request in requests
         if request.command.dedupe is not None
     ]
-    return len(set(texts)) == len(texts)
+    return len(set(texts)) == len(texts) and not (texts and any(request.has_extras for request in requests))
 
 
 def node_is_stopping() -> WillowError:

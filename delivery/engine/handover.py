@@ -109,6 +109,8 @@ def _may_be_handed_over(copy: Copy) -> bool:
     request, queue = copy.request, copy.queue
     if request.notify & REQUEST:  # requests go to the worker that has waited longest
         return False
+    if queue.limits_claims or queue.limits_pops or request.command.group is not None:
+        return False
     return request.is_plain and not (request.command.delay or queue.paused or queue.is_stream)
 
 

@@ -27,7 +27,8 @@ JOIN_SECONDS = 0.001  # for which those who read a new queue may keep the loop b
 class Directory:
     """`announce` tells the other nodes of a queue that was just made, and calls back when they know it.
 
-    `changed` is told of queues that were deleted, paused or resumed: what was known of their messages may be wrong.
+    `changed` is told of queues that were deleted, paused or resumed, or got other settings: what was known of their
+    messages may be wrong.
     """
 
     def __init__(
@@ -205,8 +206,6 @@ class Directory:
     def _learn(self, queue: QueueRecord) -> None:
         before = self._by_id.get(queue.id)
         self._by_id[queue.id] = queue
-        if before is not None and before.paused != queue.paused:
-            self._changed(queue.id)
         if queue.name in self._by_name:
             self._by_name[queue.name].put(queue)
             self._empty_names.pop(queue.name, None)
@@ -215,6 +214,8 @@ class Directory:
             self._joining.extend((watch, queue) for watch in self._watches.of(queue))
             if not is_at_it:
                 self._join_some()
+        elif before is not None and before != queue:
+            self._changed(queue.id)
 
     def _join_some(self) -> None:
         """Let readers join a new queue: all at once if they are few, otherwise in several turns of the loop."""

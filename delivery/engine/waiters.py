@@ -7,6 +7,7 @@ from typing import Any
 
 from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
+from delivery.engine.limits import Limits
 from delivery.protocol.errors import WillowError
 from delivery.storage.connection import InDoubt
 from queues.definitions import QueueRecord
@@ -59,6 +60,12 @@ class PopAttempt(Attempt):
     __slots__ = ()
 
 
+class LimitedAttempt(Attempt):
+    """A claim or pop from a queue that has limits."""
+
+    __slots__ = ()
+
+
 class AcrossAttempt(Attempt):
     """A try over several queues at once: those in which something may be found.
 
@@ -91,8 +98,15 @@ class AcrossAttempt(Attempt):
 class Waiters:
     """`in_doubt` is told of sessions for which messages may have been claimed that never reached them."""
 
-    def __init__(self, submit: Callable[[Attempt], None], backlog: Backlog, in_doubt: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        submit: Callable[[Attempt], None],
+        backlog: Backlog,
+        in_doubt: Callable[[int], None],
+        limits: Limits,
+    ) -> None:
         self._submit = submit
+        self._limits = limits
         self._in_doubt = in_doubt
         self._backlog = backlog
         self._by_queue: dict[int, dict[Demand, None]] = defaultdict(dict)
@@ -210,8 +224,14 @@ class Waiters:
 
     def _attempt(self, demand: Demand) -> None:
         demand.begin_attempt()
-        kind = AcrossAttempt if len(demand.queues) != 1 else PopAttempt if demand.pops else ClaimAttempt
-        self._submit(kind(demand, self))
+        self._submit(self._kind_of_attempt(demand)(demand, self))
+
+    def _kind_of_attempt(self, demand: Demand) -> type[Attempt]:
+        if len(demand.queues) != 1:
+            return AcrossAttempt
+        if self._limits.apply_to(demand.queues[0].id, pops=demand.pops):
+            return LimitedAttempt
+        return PopAttempt if demand.pops else ClaimAttempt
 
     def attempt_failed(self, demand: Demand, error: WillowError) -> None:
         """The database is gone. A demand that has waited goes on waiting; others are told."""

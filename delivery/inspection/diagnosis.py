@@ -1,8 +1,5 @@
 """Why messages do not move: the exact reasons, each with a code and a sentence."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +7,8 @@ from django.utils import timezone
 from psycopg import AsyncConnection
 
 from clients.models import Session
+from delivery.inspection.causes import OVER_HTTP, Cause, holder_text, time_text
+from delivery.inspection.limit_causes import why_behind, why_limited
 from delivery.inspection.message import live_message
 from delivery.moves.message_id import MessageId
 from delivery.moves.models import Journal, Message
@@ -20,34 +19,10 @@ from delivery.storage.on_django import operate
 from delivery.storage.statements import statement
 from queues.models import Kind, Queue
 
-OVER_HTTP = 0  # the holder of claims that belong to no session
 MOST_AHEAD = 10_000  # messages that are counted ahead of one
 MOST_CLAIMS = 10_000  # of a queue that are looked at
 MOST_SUBSCRIBERS = 100
 DIAGNOSIS_SECONDS = 5.0  # for each statement
-
-
-TITLES = {
-    "behind": "others first",
-    "no_reader": "nobody reads",
-    "in_flight_bound": "readers are full",
-    "subscriber_away": "subscriber away",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """`code` is for programs, `sentence` for people; `blocks` says whether it alone keeps messages from moving."""
-
-    code: str
-    sentence: str
-    blocks: bool = True
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        """The code in a person's words."""
-        return TITLES.get(self.code, self.code)
 
 
 def why_queue(queue: Queue) -> list[Cause]:
@@ -69,7 +44,7 @@ def _gone(message_id: MessageId) -> Cause:
     if last is None:
         return Cause("gone", "There is no such message, also not in the journal.")
     because = f", {last.reason}" if last.reason else ""
-    sentence = f"The message has ended: {last.outcome}{because}, {_time(last.ended_at)}."
+    sentence = f"The message has ended: {last.outcome}{because}, {time_text(last.ended_at)}."
     return Cause("ended", sentence, facts={"outcome": last.outcome, "reason": last.reason, "ended_at": last.ended_at})
 
 
@@ -83,13 +58,16 @@ async def _why_message(connection: AsyncConnection[Any], message: Message) -> li
         causes.append(
             Cause(
                 "expired",
-                f"Its time to live ended {_time(message.expires_at)}; the reaper will move it to the dead letters.",
+                f"Its time to live ended {time_text(message.expires_at)}; the reaper will move it to the dead letters.",
             )
         )
     if message.state == State.DELAYED:
         until = message.available_at
-        causes.append(Cause("delayed", f"It is delayed until {_time(until)}.", facts={"until": until}))
+        causes.append(Cause("delayed", f"It is delayed until {time_text(until)}.", facts={"until": until}))
         return causes
+    if message.state == State.BEHIND:
+        most = Queue.objects.filter(pk=message.queue_id).values_list("group_in_flight", flat=True).first()
+        return [*causes, await why_behind(connection, message.queue_id, message.group_key or "", most)]
     if (ahead := await _ahead(connection, message)) is not None:
         causes.append(ahead)
     queue_causes = await _why_queue(connection, message.queue_id)
@@ -108,7 +86,7 @@ async def _claimed(connection: AsyncConnection[Any], message: Message) -> Cause:
         owner = session.client or (session.key.client if session.key else None)
         where = f"on {session.node}" if session.node else "which is away"
         who = f"{owner or 'an anonymous client'} (session {session.pk}, {where})"
-    sentence = f"It is claimed by {who} until {_time(message.lease_until)}, attempt {message.attempts}."
+    sentence = f"It is claimed by {who} until {time_text(message.lease_until)}, attempt {message.attempts}."
     facts = {"session": message.holder, "until": message.lease_until, "attempt": message.attempts}
     return Cause("claimed", sentence, facts=facts)
 
@@ -142,23 +120,21 @@ async def _why_queue(connection: AsyncConnection[Any], queue_id: int) -> list[Ca
         causes.append(Cause("paused", "The queue is paused: no messages are handed out until somebody resumes it."))
     if head.kind == Kind.STREAM:
         return [*causes, *await _readers_of_stream(connection, queue_id)]
+    holders = await fetch_rows(connection, statement("claims_of_queue"), {"queue_id": queue_id, "limit": MOST_CLAIMS})
+    causes += await why_limited(connection, queue_id, holders)
     if head.ready_index is None:
-        causes += await _nothing_ready(connection, head)
+        causes += _nothing_ready(head, holders)
     causes += await _readers(connection, head)
     return causes or [Cause("moving", "Nothing blocks it: messages are ready, and clients are waiting.", False)]
 
 
-async def _nothing_ready(connection: AsyncConnection[Any], head: Any) -> list[Cause]:
+def _nothing_ready(head: Any, holders: list[Any]) -> list[Cause]:
     causes = []
     if head.delayed_index is not None:
-        sentence = f"Its messages are delayed; the next one is due {_time(head.available_at)}."
+        sentence = f"Its messages are delayed; the next one is due {time_text(head.available_at)}."
         causes.append(Cause("delayed", sentence, facts={"until": head.available_at}))
-    parameters = {"queue_id": head.id, "limit": MOST_CLAIMS}
-    for row in (await fetch_rows(connection, statement("claims_of_queue"), parameters))[:MOST_SUBSCRIBERS]:
-        where = f"on {row.node}" if row.node else "away"
-        who = f"{row.client or 'an anonymous client'} (session {row.holder}, {where})"
-        who = "programs over HTTP" if row.holder == OVER_HTTP else who
-        sentence = f"{row.messages} are claimed by {who} until {_time(row.last_ends)}."
+    for row in holders[:MOST_SUBSCRIBERS]:
+        sentence = f"{row.messages} are claimed by {holder_text(row)} until {time_text(row.last_ends)}."
         facts = {"session": row.holder, "messages": row.messages, "until": row.last_ends}
         causes.append(Cause("claimed", sentence, facts=facts))
     return causes or [Cause("empty", "The queue is empty.", False)]
@@ -201,7 +177,3 @@ async def _readers_of_stream(connection: AsyncConnection[Any], queue_id: int) ->
     if all(row.node is None for row in rows):
         return await _subscribers_away(connection, queue_id)
     return [Cause("moving", "It is a stream: each client reads at its own pace.", False)]
-
-
-def _time(moment: datetime | None) -> str:
-    return "an unknown time" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"

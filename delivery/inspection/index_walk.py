@@ -96,8 +96,16 @@ BY_HOLDER = IndexOrder(
 BY_DELAY = IndexOrder(
     "available_at", "index", f"state = {State.DELAYED:d}", "due next first", "due last first", by_time=True
 )
+BEHIND_BY_PRIORITY = IndexOrder(
+    "priority * -1", "index", f"state + 0 = {State.BEHIND:d}", "most urgent first", "least urgent first"
+)
 
-ORDER_OF_STATE = {State.READY: BY_PRIORITY, State.DELAYED: BY_DELAY, State.CLAIMED: BY_HOLDER}
+ORDER_OF_STATE = {
+    State.READY: BY_PRIORITY,
+    State.DELAYED: BY_DELAY,
+    State.CLAIMED: BY_HOLDER,
+    State.BEHIND: BEHIND_BY_PRIORITY,
+}
 
 
 @dataclass(frozen=True, slots=True)

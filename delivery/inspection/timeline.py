@@ -70,5 +70,9 @@ def _now(message: Message, since: datetime) -> Event:
     if state == State.DELAYED:
         sentence = f"Waits until {message.available_at:%Y-%m-%d %H:%M:%S} UTC."
         return Event(since, "delayed", sentence, {"until": message.available_at})
-    sentence = "Is ready to be taken." if state == State.READY else "Is kept in its stream."
-    return Event(since, state.label, sentence, {})
+    sentences = {
+        State.READY: "Is ready to be taken.",
+        State.BEHIND: f"Waits for others of its group {message.group_key}.",
+        State.RETAINED: "Is kept in its stream.",
+    }
+    return Event(since, state.label, sentences[state], {})

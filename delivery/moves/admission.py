@@ -10,6 +10,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.moves.free_ids import LONG_AGO, FreeIds
+from delivery.moves.groups import Group, touch_groups
 from delivery.moves.posting import (
     Copy,
     PostRequest,
@@ -51,7 +52,8 @@ class Admission:
         self._followers: dict[Copy, Copy] = {}  # copies that share the message of another copy of this batch
         self._repeats: set[Copy] = set()  # copies whose dedupe or unique text already stands for a message
         self._unique_repeats: list[Copy] = []  # not stored for their unique text, also for one of this batch
-        self._replacing: set[Copy] = set()  # copies that take the place of a waiting message with their key
+        # copies that take the place of a waiting message with their key, and the group of that message
+        self._replacing: dict[Copy, str | None] = {}
 
     async def admit(self) -> None:
         await self._lock_queues()
@@ -183,15 +185,18 @@ class Admission:
             "key": TextColumn([copy.request.command.key for copy in keyed]),
         }
         cursor = await self._connection.execute(statement("find_by_key"), columns, binary=True)
-        for place, sequence, index in await cursor.fetchall():
+        for place, sequence, index, group in await cursor.fetchall():
             copy = keyed[place - 1]
             copy.sequence, copy.index = sequence, index
-            self._replacing.add(copy)
+            self._replacing[copy] = group
 
     async def _replace(self, copies: list[Copy]) -> None:
         columns = message_columns(copies, self._node_id) | extra_columns(copies)
         columns["index"] = BigintColumn([copy.index for copy in copies])
         await self._connection.execute(statement("replace"), columns)
+        left = [Group(copy.queue.id, name) for copy in copies if (name := self._replacing[copy]) is not None]
+        joined = [group for copy in copies if (group := copy.group) is not None]
+        await touch_groups(self._connection, [*left, *joined])
 
     async def _remember_dedupe(self, stored: list[Copy]) -> None:
         named = [

@@ -1,17 +1,20 @@
 """Messages go to those who wait for them: claimed or popped, from one queue or several, and requests for workers."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from psycopg import AsyncConnection
 
 from delivery.moves.endings import FinishRequest, finish, nobody_waits
+from delivery.moves.groups import groups_of, touch_groups
 from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import Outcome
 
 QUEUES_OWN_TIMEOUT = -1.0
+NO_LIMITS: Mapping[int, int] = {}
 LOOK_FURTHER = 1000  # messages of each queue behind those that others are just taking
 
 
@@ -100,9 +103,9 @@ async def claim(
 ) -> list[Claimed]:
     """`places` are those of all demands, one queue's after the other's."""
     if len(demands) == 1:
-        values = demands[0]._asdict() | _place_columns(places) | {"node": node_id}
+        values = demands[0]._asdict() | place_columns(places) | {"node": node_id}
         return await fetch_batch(connection, statement("claim_from_one"), values, Claimed)
-    columns = _demand_columns(demands) | _place_columns(places) | {"node": node_id}
+    columns = _demand_columns(demands) | place_columns(places) | {"node": node_id}
     return await fetch_batch(connection, statement("claim"), columns, Claimed)
 
 
@@ -115,7 +118,7 @@ async def pop(
     node_name: str,
 ) -> list[Popped]:
     """As `claim`, and the messages end with it."""
-    columns = _demand_columns(demands) | _place_columns(places) | {"node": node_id, "node_name": node_name}
+    columns = _demand_columns(demands) | place_columns(places) | {"node": node_id, "node_name": node_name}
     return await fetch_batch(connection, statement("pop"), columns, Popped)
 
 
@@ -130,7 +133,7 @@ def _demand_columns(demands: Sequence[QueueDemand]) -> dict[str, Any]:
     }
 
 
-def _place_columns(places: Sequence[ClaimTerms]) -> dict[str, Any]:
+def place_columns(places: Sequence[ClaimTerms]) -> dict[str, Any]:
     timeouts = [terms.work_timeout for terms in places]
     return {
         "holder": BigintColumn([terms.reader.session_id for terms in places]),
@@ -148,10 +151,12 @@ async def claim_across(
     evenly: bool,
     node_id: int,
     pops: bool = False,
+    most: Mapping[int, int] = NO_LIMITS,
 ) -> list[Claimed]:
-    """In the caller's transaction, from several queues as if they were one."""
+    """In the caller's transaction, from several queues as if they were one. `most`: what limits allow, by queue."""
     parameters = {
         "queue_id": BigintColumn(queue_ids),
+        "most": BigintColumn([most.get(queue_id) for queue_id in queue_ids]),
         "places": places,
         "looked_at": places,
         "evenly": evenly,
@@ -162,7 +167,13 @@ async def claim_across(
     }
     claimed = await fetch_batch(connection, statement("claim_across"), parameters, Claimed)
     if len(claimed) < places:  # perhaps because others are just taking what comes first
-        parameters |= {"places": places - len(claimed), "looked_at": places + LOOK_FURTHER}
+        taken = Counter(one.queue_id for one in claimed)
+        left = [most[queue_id] - taken[queue_id] if queue_id in most else None for queue_id in queue_ids]
+        parameters |= {
+            "places": places - len(claimed),
+            "looked_at": places + LOOK_FURTHER,
+            "most": BigintColumn(left),
+        }
         claimed += await fetch_batch(connection, statement("claim_across"), parameters, Claimed)
     return claimed
 
@@ -176,13 +187,29 @@ async def pop_across(
     evenly: bool,
     node_id: int,
     node_name: str,
+    most: Mapping[int, int] = NO_LIMITS,
 ) -> list[Claimed]:
     """As `claim_across`, and the messages end with it."""
-    claimed = await claim_across(connection, queue_ids, terms, places=places, evenly=evenly, node_id=node_id, pops=True)
-    endings = [_ending(one, terms.reader) for one in claimed]
+    claimed = await claim_across(
+        connection, queue_ids, terms, places=places, evenly=evenly, node_id=node_id, pops=True, most=most
+    )
+    await end_popped(connection, claimed, [terms] * len(claimed), node_id=node_id, node_name=node_name)
+    return claimed
+
+
+async def end_popped(
+    connection: AsyncConnection[Any],
+    claimed: Sequence[Claimed],
+    places: Sequence[ClaimTerms],
+    *,
+    node_id: int,
+    node_name: str,
+) -> None:
+    """Messages that were claimed to be popped end, each for the reader of its place."""
+    endings = [_ending(one, terms.reader) for one, terms in zip(claimed, places, strict=True)]
     if endings:
         await finish(connection, endings, outcome=Outcome.POPPED, node_id=node_id, node_name=node_name)
-    return claimed
+        await touch_groups(connection, groups_of(claimed))
 
 
 def _ending(claimed: Claimed, reader: Claimant) -> FinishRequest:
@@ -197,8 +224,17 @@ def _ending(claimed: Claimed, reader: Claimant) -> FinishRequest:
 
 
 async def assign(
-    connection: AsyncConnection[Any], queue_id: int, *, node_id: int, lapse_seconds: float, limit: int
+    connection: AsyncConnection[Any],
+    queue_id: int,
+    *,
+    node_id: int,
+    lapse_seconds: float,
+    limit: int,
+    limited: bool = False,
 ) -> list[Assigned]:
-    """In the caller's transaction, which holds the service locked: its requests go to the workers in line."""
-    parameters = {"queue_id": queue_id, "node": node_id, "lapse": lapse_seconds, "limit": limit}
+    """In the caller's transaction, which holds the service locked: its requests go to the workers in line.
+
+    `limited`: the limits of the service are known to allow so many.
+    """
+    parameters = {"queue_id": queue_id, "node": node_id, "lapse": lapse_seconds, "limit": limit, "limited": limited}
     return await fetch_batch(connection, statement("assign"), parameters, Assigned)

@@ -1,6 +1,7 @@
 """How claims end: finished, failed, timed out, given back. What ran out of attempts is buried (dead_letters.py)."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,8 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 import psycopg
 from psycopg import AsyncConnection
 
-from delivery.moves.dead_letters import Buried, bury
+from delivery.moves.dead_letters import Buried, BuriedRow, bury
 from delivery.moves.free_ids import LONG_AGO, FreeIds
+from delivery.moves.groups import groups_of, lock_and_arrange
 from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
 from delivery.moves.notices import Notices, why_unanswered
@@ -19,6 +21,7 @@ from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.columns import BigintColumn, ByteaColumn, Column, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch, unavailable, without_values
 from delivery.storage.meters import Moves
+from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import Outcome, Reason
 
@@ -119,6 +122,7 @@ class Finished(NamedTuple):
     poster_node: int | None
     label: int | None
     notify: int
+    group_key: str | None
 
 
 class FailedClaim(NamedTuple):
@@ -139,6 +143,7 @@ class FailedClaim(NamedTuple):
 class Released(NamedTuple):
     place: int
     queue_id: int
+    group_key: str | None
 
 
 class HeldElsewhere(NamedTuple):
@@ -196,7 +201,8 @@ async def release(connection: AsyncConnection[Any], claims: Sequence[ReleaseRequ
 
 
 class Endings:
-    """`became_ready` is told of queues to which messages came back, and of how long they are delayed."""
+    """`became_ready` is told of queues to which messages came back, and of how long they are delayed; `claims_ended` of
+    queues that have fewer claims than before."""
 
     def __init__(
         self,
@@ -205,9 +211,15 @@ class Endings:
         node_name: str,
         notices: Notices,
         became_ready: Callable[[int, float], None],
+        claims_ended: Callable[[int, int], None],
         moves: Moves,
         free_ids: FreeIds | None = None,
+        has_groups: Callable[[int], bool] = lambda _: False,
+        groups_touched: Callable[[], None] = lambda: None,
     ) -> None:
+        self._has_groups = has_groups  # whether a queue bounds them
+        self._groups_touched = groups_touched
+        self._claims_ended = claims_ended
         self._moves = moves
         self._free_ids = free_ids or FreeIds()
         self._node_id = node_id
@@ -215,18 +227,41 @@ class Endings:
         self._notices = notices
         self._became_ready = became_ready
 
-    async def run_finishes(self, connection: AsyncConnection[Any], requests: list[FinishRequest]) -> AfterCommit:
+    async def run_finishes(self, connection: StatementConnection, requests: list[FinishRequest]) -> AfterCommit:
         ordered = in_lock_order(requests)
         moment = self._free_ids.moment
-        rows = await finish(
-            connection, ordered, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
-        )
+        promoted: Counter[int] = Counter()
+        if any(self._has_groups(queue_id) for queue_id in {request.queue_id for request in requests}):
+            async with connection.short_transaction():
+                rows = await self._finish(connection, ordered)
+                promoted = await lock_and_arrange(connection, groups_of(rows))
+        else:
+            rows = await self._finish(connection, ordered)
         self._moves.finished += len(rows)
         return AfterCommit(
             partial(self._free_ids.give, rows, moment),
             partial(for_each, lambda row: self._notices.tell(row, "finish", ordered[row.place - 1].reply), rows),
+            partial(self._tell_of_ended, rows),
+            partial(self._tell_of_promoted, promoted),
             *await _answers(connection, requests, {ordered[row.place - 1] for row in rows}),
         )
+
+    def _settle_groups_of(self, rows: Iterable[Released | BuriedRow]) -> None:
+        if any(row.group_key is not None for row in rows):
+            guarded(self._groups_touched)
+
+    async def _finish(self, connection: AsyncConnection[Any], ordered: Sequence[FinishRequest]) -> list[Finished]:
+        return await finish(
+            connection, ordered, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
+        )
+
+    def _tell_of_promoted(self, promoted: Counter[int]) -> None:
+        for queue_id in promoted:
+            guarded(self._became_ready, queue_id, 0.0)
+
+    def _tell_of_ended(self, rows: Iterable[Finished | FailedClaim | BuriedRow]) -> None:
+        for queue_id, claims in Counter(row.queue_id for row in rows).items():
+            guarded(self._claims_ended, queue_id, claims)
 
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> AfterCommit:
         ordered = in_lock_order(requests)
@@ -238,6 +273,7 @@ class Endings:
         rows = await release(connection, ordered)
         self._moves.released += len(rows)
         return AfterCommit(
+            partial(self._settle_groups_of, rows),
             partial(for_each, lambda row: self._became_ready(row.queue_id, 0.0), rows),
             *await _answers(connection, requests, {ordered[row.place - 1] for row in rows}),
         )
@@ -271,6 +307,8 @@ class Endings:
         for one in failures.buried:
             guarded(self._notices.tell, one.row, "drop", why_unanswered(one.row))
             guarded(self._became_ready, one.copy.queue.id, 0.0)
+        self._tell_of_ended([*failures.rows, *(one.row for one in failures.buried)])
+        self._settle_groups_of(one.row for one in failures.buried)
 
 
 async def _answers(
@@ -302,7 +340,14 @@ def endings_without_sessions(
     """For those who end claims and have no clients: the reaper and operators. `name` is what the journal calls them."""
     notices = Notices(node_id=None, listener_of=lambda _: None, queue_name=lambda _: "", left_elsewhere=notices_left)
     uncounted = Moves()  # what they did is written down elsewhere
-    return Endings(node_id=None, node_name=name, notices=notices, became_ready=became_ready, moves=uncounted)
+    return Endings(
+        node_id=None,
+        node_name=name,
+        notices=notices,
+        became_ready=became_ready,
+        claims_ended=lambda queue_id, _: became_ready(queue_id, 0.0),  # also where no limit held others back
+        moves=uncounted,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.db.models.lookups import Exact
 
 from delivery.moves.states import State
 
@@ -85,6 +86,31 @@ class Message(models.Model):
             ),
             models.Index(fields=["queue_id", "key"], name="message_key", condition=Q(key__isnull=False)),
             # Not unique in the database: dead letters keep the text of what they were, and there may be several.
+            # Of each group those that have a place: held, tried before, or ready. The conditions are written as the
+            # statements write them.
+            models.Index(
+                fields=["queue_id", "group_key"],
+                name="message_of_group",
+                condition=Q(group_key__isnull=False)
+                & ~Q(state=State.BEHIND)
+                & (~Q(state=State.DELAYED) | Q(attempts__gt=0)),
+            ),
+            # Of each group those that wait for a place, the next one first; and of each queue, for pops.
+            models.Index(
+                F("queue_id"),
+                F("group_key"),
+                -F("priority"),
+                F("index"),
+                name="message_behind",
+                condition=Q(state=State.BEHIND),
+            ),
+            models.Index(
+                F("queue_id"),
+                -F("priority"),
+                F("index"),
+                name="message_behind_in_order",
+                condition=Q(Exact(F("state") + 0, State.BEHIND)),  # not `state = 4`, which would fit both
+            ),
             models.Index(
                 fields=["queue_id", "unique_key"], name="message_unique", condition=Q(unique_key__isnull=False)
             ),
@@ -104,6 +130,31 @@ class EndedCount(models.Model):
     queue_id = models.BigIntegerField()
     node_id = models.BigIntegerField(help_text="The node that ended them; 0: reaper, operators, former nodes.")
     messages = models.BigIntegerField()
+
+
+class TouchedGroup(models.Model):
+    """A group of which messages have gone, come or changed, until it is decided which of them may go now."""
+
+    id = models.BigAutoField(primary_key=True)
+    queue_id = models.BigIntegerField()
+    group_key = models.TextField()
+
+
+class Regrouping(models.Model):
+    """A queue whose bound on groups was changed, until all its groups have been gone through."""
+
+    queue_id = models.BigIntegerField(primary_key=True)
+    after_group = models.TextField(db_default="", help_text="Those up to this one have been gone through.")
+    until = models.DateTimeField(help_text="When all nodes know of the change.")
+
+
+class RateBucket(models.Model):
+    """What the rate of a queue has saved up: so many messages may go at once."""
+
+    queue_id = models.BigIntegerField(primary_key=True)
+    tokens = models.FloatField(help_text="Messages, as of filled_at.")
+    filled_at = models.DateTimeField()
+    wanted = models.BooleanField(help_text="Somebody waited for the next one.")
 
 
 class TransactionalPost(models.Model):

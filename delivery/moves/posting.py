@@ -1,7 +1,7 @@
 """Storing posts. A batch of plain ones is a single statement; what needs a look at its queue goes by admission.py."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -13,11 +13,14 @@ from psycopg import AsyncConnection
 from psycopg.errors import UniqueViolation
 
 from delivery.moves.free_ids import LONG_AGO, NEW_ID, FreeId, FreeIds
+from delivery.moves.groups import Group, arrange_groups
 from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.advisory_locks import group_lock, holding
 from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
+from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE
 from queues.definitions import QueueRecord
@@ -74,6 +77,11 @@ class Copy:
         self.sequence = 0
         self.index = 0
         self.is_repeat = False  # not stored: its numbers are those of the message that it repeats
+
+    @property
+    def group(self) -> Group | None:
+        group = self.request.command.group
+        return None if group is None else Group(self.queue.id, group)
 
 
 class PostRequest:
@@ -197,20 +205,36 @@ async def insert_copies(
     free_ids: FreeIds | None = None,
     *,
     once: bool = False,
+    has_group_locks: bool = False,
 ) -> Inserted:
     """Store copies at the end of their queues and give them their numbers.
 
     `once` remembers their dedupe texts too. If one of these is known, UniqueViolation is raised and nothing stored.
+    `has_group_locks`: the caller holds the locks of their groups, so it can be said which may go.
     """
     moment = free_ids.moment if free_ids else LONG_AGO
     ids = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [NEW_ID] * len(copies)
     try:
-        return _numbered(copies, await _insert(connection, copies, ids, node_id, takers, once=once))
+        rows = await _insert(connection, copies, ids, node_id, takers, once=once, has_group_locks=has_group_locks)
+        return _numbered(copies, rows)
     except UniqueViolation:
         for copy, one in zip(copies, ids, strict=True):
             if free_ids:
                 free_ids.put_back(copy.queue.id, one, moment)
         raise
+
+
+async def store_in_groups(
+    connection: StatementConnection, copies: Sequence[Copy], node_id: int, free_ids: FreeIds
+) -> tuple[Inserted, Counter[int]]:
+    """Store copies of which some belong to groups. By queue also: how many older ones they let go."""
+    groups = {copy: group for copy in copies if (group := copy.group) is not None}
+    async with holding(connection, [group_lock(*group) for group in groups.values()]):
+        inserted = await insert_copies(connection, copies, node_id, free_ids=free_ids, has_group_locks=True)
+        urgent = {group for copy, group in groups.items() if copy.request.command.priority > 0}
+        # They go before those of their group that came earlier, if nobody has these yet.
+        ready = await arrange_groups(connection, sorted(urgent)) if urgent else Counter()
+    return inserted, ready
 
 
 async def _insert(
@@ -221,6 +245,7 @@ async def _insert(
     takers: Takers,
     *,
     once: bool,
+    has_group_locks: bool,
 ) -> list[Stored]:
     has_extras = any(copy.request.has_extras for copy in copies)
     if len(copies) == 1 and not has_extras and not once:
@@ -238,7 +263,8 @@ async def _insert(
         "former": BigintColumn([one.former for one in ids]),
     }
     if has_extras:
-        return await fetch_batch(connection, statement("post_with"), columns | extra_columns(copies), Stored)
+        columns |= extra_columns(copies) | {"decided": has_group_locks}
+        return await fetch_batch(connection, statement("post_with"), columns, Stored)
     return await fetch_batch(connection, statement("post_once") if once else statement("post"), columns, Stored)
 
 

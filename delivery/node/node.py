@@ -11,6 +11,7 @@ from delivery.commands import Commands
 from delivery.engine.engine import Engine
 from delivery.engine.lookups import queue_lane
 from delivery.engine.queues import Directory
+from delivery.engine.waiters import MOST_PLACES_AT_ONCE
 from delivery.moves.notices import Notices
 from delivery.node.alarms import Alarms
 from delivery.node.on_hints import OnHints
@@ -63,7 +64,7 @@ class Node:
         self.directory = Directory(
             self.queues,
             announce=lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done),
-            changed=lambda queue_id: self.engine.forget(queue_id),
+            changed=self._queue_changed,
         )
         self.notices = Notices(
             node_id=node_id,
@@ -80,6 +81,7 @@ class Node:
             workers=self.workers,
             requests_given=self.hints.requests_given,
             in_doubt=self.unheard_claims.add,
+            queue=self.directory.by_id,
         )
 
     @property
@@ -108,6 +110,12 @@ class Node:
 
     def _listener_of(self, session_id: int | None) -> Session | None:
         return self.sessions.get(session_id or 0)
+
+    def _queue_changed(self, queue_id: int) -> None:
+        """It was deleted, paused or resumed, or has other settings: perhaps more of it may be handed out now."""
+        self.engine.forget(queue_id)
+        self.on_hints.messages_ready(queue_id, MOST_PLACES_AT_ONCE)
+        self.on_hints.requests_unassigned(queue_id)
 
     def is_paused(self, queue_id: int) -> bool:
         """Whether no messages of this queue are handed out now."""

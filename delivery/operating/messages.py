@@ -12,7 +12,7 @@ from delivery.inspection.search import find_ids
 from delivery.moves import waiting
 from delivery.moves.message_id import MessageId, id_columns, in_batches, in_lock_order, with_indexes
 from delivery.moves.removal import drop
-from delivery.moves.states import State
+from delivery.moves.states import UNCLAIMED, State
 from delivery.moves.transfer import lock_unclaimed, transfer
 from delivery.operating.announcing import NAME, Announcements
 from delivery.operating.audit import Operator, audited
@@ -56,7 +56,7 @@ def messages_move(*, chosen: Choice, target: Queue, by: Operator, limit: int = M
         return await _move(connection, ids, record, told)
 
     details = {"to": str(target)}
-    return _act("move messages", chosen, by, move, limit, details, can_be=frozenset({State.READY, State.DELAYED}))
+    return _act("move messages", chosen, by, move, limit, details, can_be=UNCLAIMED)
 
 
 def messages_set_priority(*, chosen: Choice, priority: int, by: Operator, limit: int = MOST_MESSAGES) -> Tally:
@@ -70,8 +70,7 @@ def messages_set_priority(*, chosen: Choice, priority: int, by: Operator, limit:
         changed = await waiting.reprioritise(connection, ids, priority)
         return {row.place for row in changed}, Counter()
 
-    states = frozenset({State.READY, State.DELAYED})
-    return _act("change priority", chosen, by, reprioritise, limit, {"priority": priority}, can_be=states)
+    return _act("change priority", chosen, by, reprioritise, limit, {"priority": priority}, can_be=UNCLAIMED)
 
 
 def queue_record(queue: Queue) -> QueueRecord:

@@ -1,22 +1,26 @@
 """What operators do to queues. The changes are in queues/services.py; here they are audited, and the nodes told."""
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models.functions import Now
 
 from clients.models import Position
 from delivery.engine.waiters import MOST_PLACES_AT_ONCE
 from delivery.inspection.filters import MessageFilter
 from delivery.moves.message_id import MessageId
-from delivery.moves.models import DedupeValue, EndedCount, Message
+from delivery.moves.models import DedupeValue, EndedCount, Message, RateBucket, Regrouping, TouchedGroup
 from delivery.moves.states import State
 from delivery.operating.announcing import Announcements
 from delivery.operating.audit import Operator, audit, audited
 from delivery.operating.messages import act_on_filter, drop_batch
 from delivery.operating.tally import BATCH, MOST_MESSAGES, Budget, Tally
 from delivery.storage.on_django import operate
+from delivery.wakeups.hints import POLLS_TO_BE_SURE
 from queues import services as definitions
 from queues.models import Queue, QueueCounter, Tag
 
@@ -37,8 +41,16 @@ def queue_create(
 @transaction.atomic
 def queue_change(*, queue: Queue, changes: Mapping[str, Any], by: Operator) -> None:
     definitions.queue_update(queue=queue, changes=changes)
+    if "group_in_flight" in changes:
+        _regroup(queue)
     audit(by=by, action="change queue", target=str(queue), details={"settings": dict(changes)})
     _tell_of_change(queue)
+
+
+def _regroup(queue: Queue) -> None:
+    """The reaper goes through its groups, until every node goes by the change."""
+    until = Now() + timedelta(seconds=settings.WILLOW.poll_seconds * POLLS_TO_BE_SURE)
+    Regrouping.objects.update_or_create(queue_id=queue.pk, defaults={"after_group": "", "until": until})
 
 
 @transaction.atomic
@@ -97,7 +109,7 @@ def _delete(queue: Queue, *, forced: bool) -> int:
         dropped = _drop_held(queue, told) if forced else 0
         if Message.objects.filter(queue_id=queue.pk).exists():
             raise ValidationError(f"The queue {queue} holds messages; only an empty queue can be deleted.")
-        for left_over in (EndedCount, DedupeValue, Position):
+        for left_over in (EndedCount, DedupeValue, RateBucket, Regrouping, TouchedGroup, Position):
             left_over.objects.filter(queue_id=queue.pk).delete()
         Queue.objects.filter(pk=queue.pk).delete()
         told.queues_changed(queue.pk)

@@ -16,7 +16,7 @@ from delivery.inspection.filters import MessageFilter
 from delivery.inspection.index_walk import BY_INDEX
 from delivery.inspection.search import find_ids
 from delivery.moves.message_id import MOST_IDS, MessageId, id_columns, with_indexes
-from delivery.moves.states import State
+from delivery.moves.states import UNCLAIMED
 from delivery.operating.audit import Operator, audit
 from delivery.operating.dead_letters import check_are_dead_letter_queues
 from delivery.operating.messages import Choice, describe
@@ -48,7 +48,7 @@ class DryRun:
 def redrive_dry_run(*, chosen: Choice, target: Queue | None = None) -> DryRun:
     bounded = _bounded(chosen)
     rows, more = _count(bounded)
-    movable = [row for row in rows if row.state in (State.READY, State.DELAYED)]
+    movable = [row for row in rows if row.state in UNCLAIMED]
     if target is not None:
         by_target = Counter({str(target): len(movable)})
         missing = 0

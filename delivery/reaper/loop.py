@@ -12,7 +12,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.moves.endings import endings_without_sessions
-from delivery.reaper import claims, housekeeping, journal, messages, nodes, redrives, retention, schedules
+from delivery.reaper import claims, groups, housekeeping, journal, messages, nodes, redrives, retention, schedules
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
 from delivery.schedules.watch import begin_watch, watch_clock
 from delivery.storage.connection import (
@@ -42,6 +42,8 @@ DUTIES = (
     Duty("end overdue holds", claims.end_overdue_holds),
     Duty("hand on requests of lost workers", claims.hand_on_requests_of_lost_workers),
     Duty("bury expired messages", messages.bury_expired_messages),
+    Duty("settle touched groups", groups.settle_touched_groups),
+    Duty("regroup queues", groups.regroup_queues),
     Duty("redrive dead letters", redrives.redrive_dead_letters, goes_on=False),
     Duty(POST_SCHEDULES, schedules.post_schedules, every=LOOK_SECONDS, goes_on=False, due_in=schedules.next_schedule),
     Duty("watch the clock", schedules.watch_clock, every=WATCH_SECONDS),

@@ -23,6 +23,14 @@ class StatementConnection(AsyncConnection[Any]):
             return [row_type._make(row) for row in await cursor.fetchall()]
 
     @asynccontextmanager
+    async def short_transaction(self, first: str = "") -> AsyncIterator[None]:
+        """A transaction that begins with these statements, without values."""
+        async with self.transaction():
+            if first:
+                await self.execute(first, prepare=False)
+            yield
+
+    @asynccontextmanager
     async def rehearsal(self) -> AsyncIterator[None]:
         """A transaction of which nothing stays."""
         async with self.transaction(force_rollback=True):

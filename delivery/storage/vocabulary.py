@@ -16,6 +16,7 @@ class State(models.IntegerChoices):
         3,
         "retained",
     )  # messages of streams: they wait for no one and stay until retention removes them
+    BEHIND = 4, "behind"  # others of its group, of which as many can be claimed as may be at a time
 
 
 class Outcome(models.TextChoices):
@@ -61,6 +62,9 @@ REQUEST = 1 << 8  # not a stage: the message is a request to a service, whose po
 # Indexes that a queue may give out before the next flush (docs/decisions/indexes-are-flushed-ahead.md).
 INDEXES_AHEAD = 10_000
 
+# Milliseconds after its due time within which somebody who waits for a rate's next message asks for it.
+RATE_GRACE_MS = 50
+
 NAMES: Mapping[str, int | str] = {
     **{state.name: state.value for state in State},
     **{outcome.name: outcome.value for outcome in Outcome},
@@ -79,4 +83,5 @@ NAMES: Mapping[str, int | str] = {
     "SERVICE_PREFIX": SERVICE_PREFIX,
     "NAME_LENGTH": NAME_LENGTH,
     "INDEXES_AHEAD": INDEXES_AHEAD,
+    "RATE_GRACE_MS": RATE_GRACE_MS,
 }

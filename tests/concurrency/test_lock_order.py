@@ -21,34 +21,40 @@ from delivery.storage.statements import statement
 from tests.support.cluster import PATIENCE
 
 QUEUES = (1, 2)
-CLAIMED, READY, DELAYED = (1, 2), (3, 4), (5, 6)  # sequences in each queue
+CLAIMED, READY, DELAYED, BEHIND = (1, 2), (3, 4), (5, 6), (7, 8)  # sequences in each queue
 EMPTY_QUEUE = 3
+SCHEDULES = (1, 2)
 HOLDER, POSTER = 7, 8
 # Later rows first, so that an index with equal keys gives them in another order than that of their IDs.
 FILL = f"""
     DELETE FROM delivery_message; DELETE FROM delivery_endedcount; DELETE FROM queues_queue;
+    DELETE FROM delivery_schedule;
+    INSERT INTO delivery_schedule (id, name, queue, tags, message, headers, every, next_due_at)
+    SELECT id, 'schedule-' || id, 'queue-1', '{{}}', 'x', '{{}}', 60, now() - id * interval '1 second'
+    FROM unnest(ARRAY{list(SCHEDULES[::-1])}) AS id;
     INSERT INTO queues_queue (id, name, tags, kind, retry_limit, heartbeat_timeout, retry_delay, retry_backoff,
                               retry_delay_max, overflow, updatable, keep_bodies, retention_acked, paused)
     SELECT id, 'queue-' || id, '{{}}', 'work', 3, 300, 0, 2, 300, 'reject', false, false, false, false
     FROM unnest(ARRAY{list((*QUEUES, EMPTY_QUEUE)[::-1])}) AS id;
-    UPDATE queues_counter SET newest_index = 6, next_sequence = 20;
+    UPDATE queues_counter SET newest_index = 8, next_sequence = 20;
     INSERT INTO delivery_endedcount (queue_id, node_id, messages)
     SELECT q, 1, 1 FROM unnest(ARRAY{list(QUEUES[::-1])}) AS q;
     INSERT INTO delivery_message (queue_id, sequence, index, priority, state, body, holder, lease_until, available_at,
-                                  attempts, work_timeout, poster, poster_node, notify, expires_at)
-    SELECT q, s, s, 0, CASE WHEN s <= 2 THEN 2 WHEN s <= 4 THEN 0 ELSE 1 END, 'x',
+                                  attempts, work_timeout, poster, poster_node, notify, expires_at, group_key)
+    SELECT q, s, s, 0, CASE WHEN s <= 2 THEN 2 WHEN s <= 4 THEN 0 WHEN s <= 6 THEN 1 ELSE 4 END, 'x',
            CASE WHEN s <= 2 THEN {HOLDER} END, CASE WHEN s <= 2 THEN now() END,
-           CASE WHEN s > 4 THEN now() END, 1, 300, {POSTER}, 1, 0, now()
-    FROM unnest(ARRAY{list(QUEUES[::-1])}) AS q, generate_series(6, 1, -1) AS s ORDER BY q DESC, s DESC;
+           CASE WHEN s IN (5, 6) THEN now() END, 1, 300, {POSTER}, 1, 0, now(), 'g'
+    FROM unnest(ARRAY{list(QUEUES[::-1])}) AS q, generate_series(8, 1, -1) AS s ORDER BY q DESC, s DESC;
 """
 HELD_ROWS = (
+    *(f"SELECT 1 FROM delivery_schedule WHERE id = {schedule} FOR UPDATE" for schedule in SCHEDULES),
     *(f"SELECT 1 FROM queues_queue WHERE id = {queue} FOR UPDATE" for queue in QUEUES),
     *(f"SELECT 1 FROM queues_counter WHERE queue_id = {queue} FOR UPDATE" for queue in (*QUEUES, EMPTY_QUEUE)),
     *(f"SELECT 1 FROM delivery_endedcount WHERE queue_id = {queue} FOR UPDATE" for queue in QUEUES),
     *(
         f"SELECT 1 FROM delivery_message WHERE queue_id = {queue} AND sequence = {sequence} FOR UPDATE"
         for queue in QUEUES
-        for sequence in (*CLAIMED, *READY, *DELAYED)
+        for sequence in (*CLAIMED, *READY, *DELAYED, *BEHIND)
     ),
 )
 WAITS = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
@@ -158,8 +164,12 @@ ACROSS = {
     "holder": HOLDER,
     "work_timeout": None,
     "pops": False,
+    "most": BigintColumn([None, None]),
     "node": 1,
 }
+LIMITED = {"limited": BigintColumn(QUEUES[:1]), "pops": False}
+GROUPS = {"queue_id": BigintColumn(QUEUES), "group_key": TextColumn(["g"] * 2), "limit": 100}
+EXTRAS = dict.fromkeys(("headers", "unique_key"), TextColumn([None] * 2))
 BOUNDED = {"now": None, "limit": 100, "node_name": "test"}
 REPLACED = {
     **{name: value for name, value in ids(*READY).items() if name in ("queue_id", "index", "delay", "node")},
@@ -180,11 +190,19 @@ STATEMENTS: dict[str, Parameters] = {
     "post_once": lambda: post() | once(),
     "post_once_to_one": lambda: post_to_one() | once(),
     "post_one": lambda: ONE_POST,
+    "post_with": lambda: post() | EXTRAS | {"group_key": TextColumn(["g"] * 2), "decided": True},
     "lock_queues": lambda: {"queue_id": list(QUEUES)},
     "claim": demand,
     "claim_from_one": lambda: ONE_DEMAND,
     "pop": demand,
     "claim_across": lambda: ACROSS,
+    "claim_limited": lambda: ONE_DEMAND | LIMITED,
+    "spend": lambda: LIMITED | {"messages": BigintColumn([1]), "wanted": BigintColumn([1])},
+    "arrange_groups": lambda: GROUPS,
+    "take_touched_groups": lambda: BOUNDED,
+    "next_regrouping": dict,
+    "due_schedules": lambda: BOUNDED,
+    "step_schedules": lambda: {"schedule_id": list(SCHEDULES), "next_due_at": [None] * len(SCHEDULES)},
     "finish": lambda: ids(*CLAIMED),
     "finish_keeping": lambda: ids(*CLAIMED),
     "finish_one": lambda: ONE_FINISH,

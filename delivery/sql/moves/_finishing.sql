@@ -12,7 +12,7 @@ ending AS (
       AND (e.attempt IS NULL OR m.attempts = e.attempt)
     RETURNING e.place, e.client, e.reply, q.name AS queue_name, q.tags AS queue_tags, q.keep_replies,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at,
-              m.poster, m.poster_key, m.poster_node, m.label, m.notify, m.holder,
+              m.poster, m.poster_key, m.poster_node, m.label, m.notify, m.holder, m.group_key,
               %(outcome)s AS outcome, NULL AS reason, NULL AS error, octet_length(m.body) AS size,
               CASE WHEN q.keep_bodies THEN m.body END AS kept_body,
               CASE WHEN q.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras

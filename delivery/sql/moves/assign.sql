@@ -3,7 +3,8 @@
 -- Shape: the caller holds the service locked (lock_services.sql), so this is the only assignment of the service in the
 -- whole cluster. Workers that serve others too are locked by row: one that another service just gave its last slot is
 -- passed over. As many workers are looked at as there are requests. Each slot of a worker has a round, and rounds come
--- before places in the line: whoever was given a request and has slots left goes to the end of the line.
+-- before places in the line: whoever was given a request and has slots left goes to the end of the line. Of a service with limits
+-- the caller has asked how many may go (`limited`; allowances.sql).
 WITH wanted AS (
     SELECT count(*) AS requests
     FROM (
@@ -30,6 +31,7 @@ WITH wanted AS (
     FROM (
         SELECT m.queue_id, m.priority * -1 AS rank, m.index, q.heartbeat_timeout
         FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id AND NOT q.paused AND q.kind = 'work'
+                                                        AND (%(limited)s::boolean OR q.max_in_flight IS NULL AND q.rate IS NULL)
         WHERE m.queue_id = %(queue_id)s AND m.state = :READY AND (m.expires_at IS NULL OR m.expires_at > now())
         ORDER BY m.priority * -1, m.index
         LIMIT (SELECT least(count(*), %(limit)s) FROM slots)

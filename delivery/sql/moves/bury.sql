@@ -17,7 +17,7 @@ WITH dying AS (
               m.poster, m.poster_key, m.poster_node, m.label, m.notify, m.headers, m.group_key, m.unique_key,
               octet_length(m.body) AS size, CASE WHEN q.keep_bodies THEN m.body END AS kept_body,
               CASE WHEN q.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
-), :JOURNALLED, :COUNTED, :DROP_NOTICED, :REPLY_KEPT
+), :JOURNALLED, :COUNTED, :GROUPS_TOUCHED, :DROP_NOTICED, :REPLY_KEPT
 SELECT queue_id, queue_name, queue_tags, sequence, index, attempts, priority, body, reason, error, client,
        poster, poster_node, label, notify, headers, group_key, unique_key
 FROM ended

@@ -12,7 +12,7 @@ WITH chosen AS (
     CROSS JOIN LATERAL (
         SELECT queue_id, index FROM delivery_message
         WHERE queue_id = c.queue_id AND index >= c.index AND index <= c.index
-          AND state + 0 IN (:READY, :DELAYED)
+          AND state + 0 IN (:READY, :DELAYED, :BEHIND)
           AND (poster = c.session
                OR EXISTS (SELECT FROM clients_session s WHERE s.id = poster AND s.key_id = c.key))
         ORDER BY index
@@ -23,10 +23,10 @@ WITH chosen AS (
     DELETE FROM delivery_message m
     USING locked l
     WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
-    RETURNING l.place, l.queue_name, l.queue_tags, m.queue_id, m.sequence, m.index, m.attempts,
+    RETURNING l.place, l.queue_name, l.queue_tags, m.queue_id, m.sequence, m.index, m.group_key, m.attempts,
               m.priority, m.posted_at, m.assigned_at, m.holder, m.poster,
               :DROPPED AS outcome, :BY_POSTER AS reason, m.last_client AS client, m.last_error AS error,
               octet_length(m.body) AS size, CASE WHEN l.keep_bodies THEN m.body END AS kept_body,
               CASE WHEN l.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
-), :JOURNALLED, :COUNTED
+), :JOURNALLED, :COUNTED, :GROUPS_TOUCHED
 SELECT place, queue_id, sequence, index FROM ended

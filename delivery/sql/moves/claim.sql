@@ -3,7 +3,8 @@
 -- Shape: every waiting place has a position in the arrays `holder` and `work_timeout`; the places of one queue
 -- follow each other from `first_place` on, longest-waiting first. A work_timeout below zero means the queue's own.
 -- The floor is a hint that skips the dead index entries of messages that ended lately: nothing below it was ready
--- when the caller last looked there.
+-- when the caller last looked there. Queues with limits give nothing here, also to a node that does not know of them
+-- yet (claim_limited.sql).
 WITH demand AS (
     SELECT * FROM unnest(
         %(queue_id)b::bigint[], %(first_place)b::bigint[], %(places)b::bigint[],
@@ -14,6 +15,7 @@ WITH demand AS (
            d.first_place - 1 + row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS place
     FROM demand d
     JOIN queues_queue q ON q.id = d.queue_id AND NOT q.paused AND q.kind = 'work'
+                       AND q.max_in_flight IS NULL AND q.rate IS NULL
     CROSS JOIN LATERAL (
         SELECT queue_id, priority * -1 AS rank, index
         FROM delivery_message

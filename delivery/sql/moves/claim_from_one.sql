@@ -1,7 +1,8 @@
 -- claim_from_one: give ready messages of a single queue to those who wait for them, as claim.sql does for many queues. On
 -- most brokers most claims are of this kind.
 -- Runs on: message_ready, from the floor upwards; queues_queue's primary key.
--- Shape: a row that was just locked is found again by where it lies (ctid), which cannot change before the commit.
+-- Shape: a row that was just locked is found again by where it lies (ctid), which cannot change before the commit. A queue
+-- with limits gives nothing here, also to a node that does not know of them yet (claim_limited.sql).
 WITH picked AS MATERIALIZED (
     SELECT m.row_id, q.heartbeat_timeout, row_number() OVER () AS place
     FROM queues_queue q
@@ -15,6 +16,7 @@ WITH picked AS MATERIALIZED (
         FOR UPDATE SKIP LOCKED
     ) m
     WHERE q.id = %(queue_id)s AND NOT q.paused AND q.kind = 'work'
+      AND q.max_in_flight IS NULL AND q.rate IS NULL
 ), assigned AS (
     SELECT row_id, place, (%(holder)b::bigint[])[place] AS holder,
            CASE WHEN (%(work_timeout)b::float8[])[place] < 0 THEN heartbeat_timeout

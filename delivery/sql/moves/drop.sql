@@ -9,17 +9,17 @@ WITH chosen AS (
     FROM chosen c
     JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index])
     JOIN queues_queue q ON q.id = c.queue_id
-    WHERE (m.state + 0 IN (:READY, :DELAYED, :RETAINED) OR %(forced)s::boolean)
+    WHERE (m.state + 0 IN (:READY, :DELAYED, :BEHIND, :RETAINED) OR %(forced)s::boolean)
       AND m.sequence = c.sequence
     FOR UPDATE OF m SKIP LOCKED
 ), ended AS (
     DELETE FROM delivery_message m
     USING locked l
     WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
-    RETURNING l.place, l.queue_name, l.queue_tags, m.queue_id, m.sequence, m.index, m.attempts,
+    RETURNING l.place, l.queue_name, l.queue_tags, m.queue_id, m.sequence, m.index, m.group_key, m.attempts,
               m.priority, m.posted_at, m.assigned_at, m.holder, m.poster, m.poster_node, m.label, m.notify,
               :DROPPED AS outcome, :BY_OPERATOR AS reason, m.last_client AS client, m.last_error AS error,
               octet_length(m.body) AS size, CASE WHEN l.keep_bodies THEN m.body END AS kept_body,
               CASE WHEN l.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
-), :JOURNALLED, :COUNTED, :DROP_NOTICED
+), :JOURNALLED, :COUNTED, :GROUPS_TOUCHED, :DROP_NOTICED
 SELECT place, queue_id, sequence, index, holder, poster, poster_node, label, notify FROM ended

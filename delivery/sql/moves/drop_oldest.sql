@@ -10,7 +10,7 @@ WITH excess AS (
     JOIN queues_counter n ON n.queue_id = e.queue_id
     CROSS JOIN LATERAL (
         SELECT queue_id, index FROM delivery_message
-        WHERE queue_id = e.queue_id AND index < n.newest_index AND state IN (:READY, :DELAYED, :RETAINED)
+        WHERE queue_id = e.queue_id AND index < n.newest_index AND state IN (:READY, :DELAYED, :BEHIND, :RETAINED)
         ORDER BY index
         LIMIT e.messages
         FOR UPDATE SKIP LOCKED
@@ -19,9 +19,9 @@ WITH excess AS (
     DELETE FROM delivery_message m
     USING oldest o
     WHERE m.queue_id = ANY (ARRAY[o.queue_id]) AND m.index = ANY (ARRAY[o.index])
-    RETURNING o.queue_name, o.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at,
+    RETURNING o.queue_name, o.queue_tags, m.queue_id, m.sequence, m.index, m.group_key, m.attempts, m.priority, m.posted_at,
               m.poster, m.poster_node, m.label, m.notify,
               :DROPPED AS outcome, :BY_OVERFLOW AS reason, NULL AS error, octet_length(m.body) AS size,
               NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body, NULL::jsonb AS kept_extras
-), :JOURNALLED, :COUNTED, :DROP_NOTICED
+), :JOURNALLED, :COUNTED, :GROUPS_TOUCHED, :DROP_NOTICED
 SELECT queue_id, sequence, index, poster, poster_node, label, notify FROM ended

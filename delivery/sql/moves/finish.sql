@@ -4,4 +4,4 @@
 -- Shape: guarded by state, holder, ID and, where the client sent it, attempt; a row that does not come back was not
 -- the caller's to end.
 WITH :FINISHING, :JOURNALLED, :COUNTED, :FINISH_NOTICED
-SELECT place, queue_id, sequence, index, poster, poster_node, label, notify FROM ended
+SELECT place, queue_id, sequence, index, poster, poster_node, label, notify, group_key FROM ended

@@ -9,7 +9,7 @@ WITH ended AS (
       AND (%(attempt)s::bigint IS NULL OR m.attempts = %(attempt)s::bigint)
     RETURNING %(client)s::text AS client, q.name AS queue_name, q.tags AS queue_tags,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at,
-              m.poster, m.poster_node, m.label, m.notify, m.holder,
+              m.poster, m.poster_node, m.label, m.notify, m.holder, m.group_key,
               %(outcome)s AS outcome, NULL AS reason, NULL AS error, octet_length(m.body) AS size,
               CASE WHEN q.keep_bodies THEN m.body END AS kept_body,
               CASE WHEN q.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
@@ -21,4 +21,4 @@ WITH ended AS (
     FROM ended
     WHERE notify & :NOTIFY_FINISH > 0 AND poster_node <> %(node)s
 )
-SELECT 1::bigint AS place, queue_id, sequence, index, poster, poster_node, label, notify FROM ended
+SELECT 1::bigint AS place, queue_id, sequence, index, poster, poster_node, label, notify, group_key FROM ended

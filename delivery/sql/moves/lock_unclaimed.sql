@@ -10,7 +10,7 @@ SELECT c.place, m.queue_id, m.sequence, m.index, m.priority, m.attempts, m.key, 
 FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
      WITH ORDINALITY AS c (queue_id, sequence, index, place)
 JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index])
-WHERE m.state + 0 IN (:READY, :DELAYED) AND m.sequence = c.sequence AND m.notify & :REQUEST = 0
+WHERE m.state + 0 IN (:READY, :DELAYED, :BEHIND) AND m.sequence = c.sequence AND m.notify & :REQUEST = 0
   AND (m.attempts = 0 OR NOT %(untouched)s::boolean)
 ORDER BY c.place
 FOR UPDATE OF m SKIP LOCKED

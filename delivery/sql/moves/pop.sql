@@ -1,5 +1,7 @@
 -- pop: hand over ready messages and end them in one go; otherwise as claim.sql, whose places and floor it shares.
 -- Runs on: message_ready, from the floor upwards; the message's primary key.
+-- Shape: a queue with a rate or a bound on its groups gives nothing here, also to a node that does not know of it yet
+-- (claim_limited.sql).
 WITH demand AS (
     SELECT * FROM unnest(
         %(queue_id)b::bigint[], %(first_place)b::bigint[], %(places)b::bigint[],
@@ -9,7 +11,8 @@ WITH demand AS (
     SELECT m.queue_id, m.index, q.name AS queue_name, q.tags AS queue_tags, q.keep_bodies,
            d.first_place - 1 + row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS place
     FROM demand d
-    JOIN queues_queue q ON q.id = d.queue_id AND NOT q.paused AND q.kind = 'work'
+    JOIN queues_queue q ON q.id = d.queue_id AND NOT q.paused AND q.kind = 'work' AND q.rate IS NULL
+                       AND q.group_in_flight IS NULL
     CROSS JOIN LATERAL (
         SELECT queue_id, priority * -1 AS rank, index
         FROM delivery_message

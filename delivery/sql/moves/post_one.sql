@@ -13,7 +13,8 @@ WITH advanced AS (
               CASE WHEN %(former)s::bigint > restarted_index THEN %(sequence)s::bigint ELSE next_sequence - 1 END AS sequence
 ), placed AS (
     SELECT c.queue_id, c.index, c.sequence, q.kind,
-           CASE WHEN %(index_before)s::bigint = c.index - 1 AND NOT q.paused THEN %(holder)s::bigint END AS taker,
+           CASE WHEN %(index_before)s::bigint = c.index - 1 AND NOT q.paused AND q.max_in_flight IS NULL AND q.rate IS NULL
+                THEN %(holder)s::bigint END AS taker,
            coalesce(%(work_timeout)s::float8, q.heartbeat_timeout) AS lease
     FROM advanced c JOIN queues_queue q ON q.id = c.queue_id
 )

@@ -9,7 +9,8 @@ WITH :ADVANCED_ONE, placed AS (
            CASE WHEN c.are_free AND a.sequence > 0 THEN a.sequence
                 WHEN c.are_free THEN c.fresh_offset - a.sequence
                 ELSE c.fresh_offset + a.place END AS id,
-           CASE WHEN a.index_before = c.index_before AND NOT q.paused THEN a.holder END AS taker,
+           CASE WHEN a.index_before = c.index_before AND NOT q.paused
+                     AND q.max_in_flight IS NULL AND q.rate IS NULL THEN a.holder END AS taker,
            coalesce(a.work_timeout, q.heartbeat_timeout) AS lease
     FROM advanced c
     JOIN queues_queue q ON q.id = c.queue_id

@@ -1,8 +1,9 @@
 -- replace: posts take the place of waiting messages that find_by_key.sql found; those keep their ID, index and age.
 -- Runs on: the message's primary key.
+-- Shape: one of a group goes behind the others; the caller notes its groups (touch_groups.sql).
 UPDATE delivery_message m
 SET priority = w.priority, body = w.body,
-    state = CASE WHEN w.delay > 0 THEN :DELAYED ELSE :READY END,
+    state = CASE WHEN w.delay > 0 THEN :DELAYED WHEN w.group_key IS NULL THEN :READY ELSE :BEHIND END,
     available_at = CASE WHEN w.delay > 0 THEN now() + w.delay * interval '1 second' END,
     expires_at = now() + w.ttl * interval '1 second',
     poster = w.poster, poster_node = %(node)s, label = w.label, notify = w.notify,

@@ -6,11 +6,13 @@ WITH locked AS MATERIALIZED (
     FROM unnest(%(queue_id)b::bigint[], %(sequence)b::bigint[], %(index)b::bigint[])
          WITH ORDINALITY AS c (queue_id, sequence, index, place)
     JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index])
-    WHERE m.state + 0 IN (:READY, :DELAYED) AND m.sequence = c.sequence
+    WHERE m.state + 0 IN (:READY, :DELAYED, :BEHIND) AND m.sequence = c.sequence
     FOR UPDATE OF m SKIP LOCKED
-)
-UPDATE delivery_message m
-SET priority = %(priority)s
-FROM locked l
-WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
-RETURNING l.place, m.queue_id
+), ended AS (
+    UPDATE delivery_message m
+    SET priority = %(priority)s
+    FROM locked l
+    WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
+    RETURNING l.place, m.queue_id, m.group_key
+), :GROUPS_TOUCHED
+SELECT place, queue_id FROM ended

@@ -8,9 +8,11 @@ WITH locked AS MATERIALIZED (
     JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index])
     WHERE m.state + 0 = :DELAYED AND m.sequence = c.sequence
     FOR UPDATE OF m SKIP LOCKED
-)
-UPDATE delivery_message m
-SET state = :READY, available_at = NULL
-FROM locked l
-WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
-RETURNING l.place, m.queue_id
+), ended AS (
+    UPDATE delivery_message m
+    SET state = CASE WHEN m.group_key IS NULL OR m.attempts > 0 THEN :READY ELSE :BEHIND END, available_at = NULL
+    FROM locked l
+    WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
+    RETURNING l.place, m.queue_id, m.group_key
+), :GROUPS_TOUCHED
+SELECT place, queue_id FROM ended

@@ -9,8 +9,8 @@ WITH leaving AS (
     DELETE FROM delivery_message m
     USING leaving l JOIN queues_queue q ON q.id = l.queue_id
     WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
-    RETURNING q.name AS queue_name, q.tags AS queue_tags, l.error, m.queue_id, m.sequence, m.index, m.attempts,
+    RETURNING q.name AS queue_name, q.tags AS queue_tags, l.error, m.queue_id, m.sequence, m.index, m.group_key, m.attempts,
               m.priority, m.posted_at, m.assigned_at, m.poster, NULL::bigint AS holder, m.last_client AS client,
               :DROPPED AS outcome, :BY_OPERATOR AS reason, octet_length(m.body) AS size, NULL::bytea AS kept_body, NULL::jsonb AS kept_extras
-), :JOURNALLED, :COUNTED
+), :JOURNALLED, :COUNTED, :GROUPS_TOUCHED
 SELECT count(*) FROM ended

@@ -71,6 +71,18 @@ class ShortWayConnection(StatementConnection):
         return super()._deallocate(name)
 
     @asynccontextmanager
+    async def short_transaction(self, first: str = "") -> AsyncIterator[None]:
+        """In one message with the BEGIN. What is prepared stays, also after a rollback."""
+        await self._command(f"BEGIN; {first}".encode())
+        try:
+            yield
+        except BaseException:
+            if not self.closed:
+                await self._command(b"ROLLBACK")
+            raise
+        await self._command(b"COMMIT")
+
+    @asynccontextmanager
     async def rehearsal(self) -> AsyncIterator[None]:
         """A transaction of which nothing stays. What is prepared stays, unlike after a rollback by psycopg."""
         await self._command(b"BEGIN")
@@ -82,7 +94,7 @@ class ShortWayConnection(StatementConnection):
 
     async def _command(self, command: bytes) -> None:
         self.pgconn.send_query(command)
-        await self._result(ExecStatus.COMMAND_OK)
+        await self._result(ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 
     async def _run(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
         prepared = self._known.get(query) or await self._prepare(query)
@@ -113,9 +125,9 @@ class ShortWayConnection(StatementConnection):
         self._known[query] = prepared
         return prepared
 
-    async def _result(self, wanted: ExecStatus) -> PGresult:
+    async def _result(self, *wanted: ExecStatus) -> PGresult:
         results = await self.wait(generators.execute(self.pgconn))
-        if results[-1].status != wanted:
+        if results[-1].status not in wanted:
             raise errors.error_from_result(results[-1])
         return results[-1]
 

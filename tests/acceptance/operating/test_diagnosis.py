@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from delivery.inspection.diagnosis import Cause, why_message, why_queue
+from delivery.inspection.causes import Cause
+from delivery.inspection.diagnosis import why_message, why_queue
 from delivery.inspection.tag_explainer import explain_tags
 from delivery.inspection.timeline import message_timeline
 from delivery.operating.queues import queue_pause
@@ -77,6 +78,43 @@ async def test_its_subscriber_is_away(act: Act, connect: Connect, client: Client
     stored = await client.post(queue, "m")
     causes = await codes_become(act, ["no_reader", "subscriber_away"], lambda: why_queue(queue_of(stored["shard"])))
     assert name in causes[1].sentence
+
+
+async def test_the_queue_has_all_in_flight_that_may_be(act: Act, client: Client, queue: str, name: str) -> None:
+    await client.register(name)
+    await client.create(queue, max_in_flight=2)
+    await client.post_all(queue, ["a", "b", "c"])
+    held = await client.fetch_all(queue, 2)
+    causes: list[Cause] = await act(lambda: why_queue(queue_of(held[0]["shard"])))
+    assert causes[0].code == "max_in_flight"
+    assert causes[0].sentence.startswith(f"2 of 2 are in flight: 2 with {name} (session ")
+
+
+async def test_the_rate_allows_the_next_one_later(act: Act, client: Client, queue: str) -> None:
+    await client.create(queue, rate=0.01, burst=1)
+    await client.post_all(queue, ["a", "b"])
+    held = await client.fetch(queue)
+    causes: list[Cause] = await act(lambda: why_queue(queue_of(held["shard"])))
+    assert causes[0].code == "rate" and 0 < causes[0].facts["seconds"] <= 100
+    assert causes[0].sentence.startswith("The rate allows the next one in ")
+
+
+async def test_its_group_is_busy(act: Act, client: Client, queue: str, name: str) -> None:
+    await client.register(name)
+    await client.create(queue, group_in_flight=1)
+    stored = await client.post_all(queue, ["a", "b"], group="g")
+    held = await client.fetch(queue)
+    [cause] = await act(why_message, message_id(stored[1]))
+    assert cause.code == "group_in_flight"
+    assert cause.sentence.startswith("Group g has 1 of 1 in flight since ")
+    assert f"index {held['index']} with {name} (session " in cause.sentence
+    of_queue: list[Cause] = await act(lambda: why_queue(queue_of(held["shard"])))
+    assert of_queue[0].sentence == cause.sentence
+    await client.fail(held, delay=300)
+    [cause] = await act(why_message, message_id(stored[1]))
+    assert f"Group g waits for index {held['index']}, which failed and is tried again " in cause.sentence
+    timeline = await act(message_timeline, message_id(stored[1]))
+    assert timeline[-1].sentence == "Waits for others of its group g."
 
 
 async def test_it_has_ended(act: Act, client: Client, queue: str) -> None:

@@ -155,6 +155,25 @@ async def test_combined_is_one_stream_by_priority_then_age(client: Client, queue
         await client.finish(await client.expect(label, body=body))
 
 
+async def test_a_large_subscription_starves_nobody(client: Client, other: Client, queue: str) -> None:
+    """It goes to the end of the line with every delivery, so of a steady flow the others get their share."""
+    greedy = await client.subscribe(queue, in_flight=65_535)
+    modest = await other.subscribe(queue, in_flight=1)
+    for turn in range(10):
+        await other.post(queue, str(turn))
+        await other.post(queue, str(turn))
+        await other.finish(await other.expect(modest, type="message"))
+        await client.expect(greedy, type="message")
+
+
+async def test_fetches_are_served_in_the_order_in_which_they_came(client: Client, other: Client, queue: str) -> None:
+    labels = [(each, await each.begin_waiting("fetch", queue, block_timeout=30)) for each in (client, other, client)]
+    await client.subscribe(queue, in_flight=1000)
+    for number, (each, label) in enumerate(labels):
+        await other.post(queue, str(number))
+        await each.expect(label, type="message", body=str(number))
+
+
 async def test_any_takes_turns(client: Client, queue: str) -> None:
     for tag in ("a", "b", "c"):
         await client.post_all(queue, [f"{tag}1", f"{tag}2"], tags=[tag], priority=ord(tag))

@@ -14,9 +14,10 @@ FILL = """
            (1, 1, 2, 0, 2, 1, NULL, NULL, 'claimed', NULL, NULL, 0, 9, now(), 30, now(), 'before'),
            (2, 1, 1, 0, 1, 0, now(), NULL, '', NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL)
 """
-# One of them is of a later migration.
+# Some of them are of later migrations.
 INDEXES = """SELECT indexname FROM pg_indexes
-             WHERE tablename = 'delivery_message' AND indexname <> 'message_unique' ORDER BY 1"""
+             WHERE tablename = 'delivery_message' AND indexname <> 'message_unique'
+               AND indexname <> 'message_of_group' AND indexname NOT LIKE 'message_behind%' ORDER BY 1"""
 OPTIONS = "SELECT reloptions FROM pg_class WHERE relname = 'delivery_message'"
 
 

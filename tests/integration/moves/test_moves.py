@@ -25,6 +25,8 @@ from delivery.moves.endings import (
     release,
 )
 from delivery.moves.free_ids import FreeIds
+from delivery.moves.groups import Group, arrange_groups
+from delivery.moves.limits import claim_limited
 from delivery.moves.message_id import MessageId
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.moves.removal import drop, drop_oldest, retain_streams
@@ -50,10 +52,11 @@ SECONDS = 5.0  # of a delay
 
 INSERT = """
     INSERT INTO delivery_message (queue_id, sequence, index, priority, state, attempts, body, key, available_at,
-                                  expires_at, poster, holder, assigned_at, work_timeout, lease_until)
-    SELECT %(queue_id)s, 1, 1, 0, %(state)s, 1, 'm', %(key)s, now() - interval '1 second',
+                                  expires_at, poster, holder, assigned_at, work_timeout, lease_until, group_key)
+    SELECT %(queue_id)s, 1, 1, 0, %(state)s, CASE WHEN %(group)s::text IS NULL THEN 1 ELSE 0 END, 'm', %(key)s,
+           now() - interval '1 second',
            CASE WHEN %(expired)s THEN now() - interval '1 second' END, %(poster)s, h.holder, now(), 60,
-           CASE WHEN h.holder IS NOT NULL THEN now() + interval '1 minute' END
+           CASE WHEN h.holder IS NOT NULL THEN now() + interval '1 minute' END, %(group)s
     FROM (SELECT CASE WHEN %(state)s = %(claimed)s THEN %(holder)s END AS holder) h
 """
 WORKER = """
@@ -112,6 +115,7 @@ class Trial:
     kind: str | None = None  # of the queue; by default the one that has messages of that state
     settings: tuple[tuple[str, Any], ...] = ()
     expired: bool = False
+    group: str | None = None  # of a message that nobody has tried
 
 
 async def run_claim(stage: Stage) -> None:
@@ -131,6 +135,30 @@ async def run_pop(stage: Stage) -> None:
 async def run_claim_across(stage: Stage) -> None:
     queue_ids = [stage.queue.id, stage.other.id]
     await claim_across(stage.connection, queue_ids, Wish(), places=1, evenly=False, node_id=NODE)
+
+
+async def run_claim_limited(stage: Stage, pops: bool) -> None:
+    demand = QueueDemand(stage.queue.id, 1, LOWEST_RANK, 0)
+    await claim_limited(stage.connection, demand, [Wish()], node_id=NODE, pops=pops)
+
+
+async def run_claim_to_pop_across(stage: Stage) -> None:
+    """What pop_across claims, before it ends it."""
+    queue_ids = [stage.queue.id, stage.other.id]
+    await claim_across(
+        stage.connection, queue_ids, Wish(), places=1, evenly=False, node_id=NODE, pops=True, most={stage.queue.id: 9}
+    )
+
+
+async def run_arrange(stage: Stage, urgent: bool) -> None:
+    """Alone, or beside one of the group that goes first."""
+    if urgent:
+        await stage.connection.execute(
+            "INSERT INTO delivery_message (queue_id, sequence, index, priority, state, body, group_key)"
+            " VALUES (%s, 2, 2, 9, %s, 'm', 'g')",
+            [stage.queue.id, State.BEHIND.value],
+        )
+    await arrange_groups(stage.connection, [Group(stage.queue.id, "g")])
 
 
 async def run_assign(stage: Stage) -> None:
@@ -163,13 +191,13 @@ async def run_expiry(stage: Stage) -> None:
     await bury(stage.connection, [(row, Expiry()) for row in rows], node_id=None, node_name="n")
 
 
-def post(stage: Stage, delay: float | None = None) -> PostRequest:
-    command = Post(queues=(stage.queue.name,), message=b"new", key=KEY, delay=delay)
+def post(stage: Stage, delay: float | None = None, group: str | None = None) -> PostRequest:
+    command = Post(queues=(stage.queue.name,), message=b"new", key=KEY, delay=delay, group=group)
     return PostRequest(NobodyPosts(), command, [stage.queue])
 
 
-async def run_replace(stage: Stage, delay: float | None) -> None:
-    await Admission(stage.connection, [post(stage, delay)], None, "n").admit()
+async def run_replace(stage: Stage, delay: float | None, group: str | None = None) -> None:
+    await Admission(stage.connection, [post(stage, delay, group)], None, "n").admit()
 
 
 async def run_transfer(stage: Stage) -> None:
@@ -193,11 +221,22 @@ async def run_cancel(stage: Stage) -> None:
 EXHAUSTED = (("retry_limit", 1),)
 UPDATABLE = (("updatable", True),)
 TRIALS: dict[str, Sequence[Trial]] = {
-    "replace": [Trial(partial(run_replace, delay=delay), settings=UPDATABLE) for delay in (None, SECONDS)],
-    "come_due": [Trial(lambda stage: come_due(stage.connection, limit=10))],
+    "replace": [
+        *[Trial(partial(run_replace, delay=delay), settings=UPDATABLE) for delay in (None, SECONDS)],
+        Trial(partial(run_replace, delay=None, group="g"), settings=UPDATABLE),
+    ],
+    "come_due": [
+        Trial(lambda stage: come_due(stage.connection, limit=10), settings=(("group_in_flight", 1),), group=group)
+        for group in (None, "g")
+    ],
+    "arrange_groups": [
+        Trial(partial(run_arrange, urgent=urgent), settings=(("group_in_flight", 1),), group="g")
+        for urgent in (False, True)
+    ],
+    "claim_limited": [Trial(partial(run_claim_limited, pops=pops)) for pops in (False, True)],
     "claim": [Trial(run_claim)],
     "claim_from_one": [Trial(run_claim_from_one)],
-    "claim_across": [Trial(run_claim_across)],
+    "claim_across": [Trial(run_claim_across), Trial(run_claim_to_pop_across)],
     "assign": [Trial(run_assign)],
     "pop": [Trial(run_pop)],
     "finish": [Trial(partial(run_finish, claims=2))],
@@ -221,7 +260,7 @@ TRIALS: dict[str, Sequence[Trial]] = {
         Trial(lambda stage: drop(stage.connection, [stage.id], by="n")),
         Trial(lambda stage: drop(stage.connection, [stage.id], by="n", forced=True)),
     ],
-    "retry_now": [Trial(lambda stage: retry_now(stage.connection, [stage.id]))],
+    "retry_now": [Trial(lambda stage: retry_now(stage.connection, [stage.id]), group=group) for group in (None, "g")],
     "reprioritise": [Trial(lambda stage: reprioritise(stage.connection, [stage.id], 9))],
     "rewrite": [Trial(lambda stage: rewrite(stage.connection, stage.id, body=b"new", priority=9))],
     "take_out": [Trial(run_transfer)],
@@ -248,12 +287,15 @@ async def define(connection: StatementConnection, name: str, **settings: Any) ->
 async def prepare(connection: StatementConnection, trial: Trial, state: State) -> Stage:
     kind = trial.kind or (Kind.STREAM.value if state == State.RETAINED else Kind.WORK.value)
     settings = {"kind": kind, "retry_limit": None} | dict(trial.settings)
+    if kind == Kind.STREAM:
+        settings.pop("group_in_flight", None)
     queue, other = await define(connection, "q", **settings), await define(connection, "other")
     await connection.execute(
         "UPDATE queues_counter SET newest_index = 10, next_sequence = 11 WHERE queue_id = %s",
         [queue.id],
     )
     values = {"queue_id": queue.id, "state": state.value, "key": KEY, "expired": trial.expired, "poster": POSTER}
+    values["group"] = trial.group
     await connection.execute(INSERT, values | {"holder": HOLDER, "claimed": State.CLAIMED.value})
     return Stage(connection, queue, other)
 
@@ -291,26 +333,31 @@ class Ended(NamedTuple):
     index: int  # type: ignore[assignment]  # tuples have a method of that name
 
 
-# What makes each form of post the one that is chosen: the queues of its messages, whether they have a group, and if
-# they are to be stored once.
-POSTS = {
-    "post_one": (["q"], None, False),
-    "post_to_one": (["q", "q"], None, False),
-    "post": (["q", "r"], None, False),
-    "post_with": (["q"], "g", False),
-    "post_once_to_one": (["q", "q"], None, True),
-    "post_once": (["q", "r"], None, True),
+# What makes each form of post the one that is chosen: the queues of its messages, what else these have, and if they are
+# to be stored once.
+POSTS: dict[str, tuple[list[str], dict[str, Any], bool]] = {
+    "post_one": (["q"], {}, False),
+    "post_to_one": (["q", "q"], {}, False),
+    "post": (["q", "r"], {}, False),
+    "post_with": (["q"], {"headers": {"a": "b"}}, False),
+    "post_once_to_one": (["q", "q"], {}, True),
+    "post_once": (["q", "r"], {}, True),
 }
 
 
 @pytest.mark.parametrize("statement", POSTS)
 async def test_a_post_leads_where_the_table_says(connection: StatementConnection, statement: str) -> None:
-    queue_names, group, once = POSTS[statement]
+    queue_names, extras, once = POSTS[statement]
 
-    async def end_of_post(kind: Kind, *, delay: float | None = None, taken: bool = False) -> State:
+    async def end_of_post(
+        kind: Kind, *, delay: float | None = None, taken: bool = False, group: str | None = None
+    ) -> State:
         async with connection.transaction(force_rollback=True):
-            queues = {name: await define(connection, name, kind=kind.value) for name in queue_names}
-            command = Post(queues=("q",), message=b"m", delay=delay, group=group)
+            most = None if group is None else 1
+            queues = {
+                name: await define(connection, name, kind=kind.value, group_in_flight=most) for name in queue_names
+            }
+            command = Post(queues=("q",), message=b"m", delay=delay, group=group, **extras)
             copies = [PostRequest(NobodyPosts(), command, [queues[name]]).copies[0] for name in queue_names]
             takers: dict[Copy, Taker] = {copy: Taker(index_before=0) for copy in copies} if taken else {}
             await insert_copies(connection, copies, NODE, takers, once=once)
@@ -327,6 +374,8 @@ async def test_a_post_leads_where_the_table_says(connection: StatementConnection
         await end_of_post(Kind.WORK, taken=True),
         await end_of_post(Kind.STREAM),
     }
+    if statement == "post_with":
+        ends.add(await end_of_post(Kind.WORK, group="g"))
     [move] = [move for move in MOVES if move.statement == statement]
     assert ends == move.leads_to
 
@@ -335,7 +384,7 @@ async def test_a_post_leads_where_the_table_says(connection: StatementConnection
 async def test_every_form_of_post_uses_free_ids_again_and_flushes_indexes_ahead(
     connection: StatementConnection, statement: str
 ) -> None:
-    queue_names, group, once = POSTS[statement]
+    queue_names, extras, once = POSTS[statement]
     ended, restarted = [(9, 5), None], 3  # an ID with the index of its former message; of those up to 3 none is used
 
     async def numbers(free: list[tuple[int, int] | None]) -> list[tuple[str, int, int]]:
@@ -347,7 +396,7 @@ async def test_every_form_of_post_uses_free_ids_again_and_flushes_indexes_ahead(
             ids = FreeIds()
             for name, one in zip(queue_names, free, strict=False):
                 ids.give([Ended(queues[name].id, *one)] if one else [], ids.moment)
-            command = Post(queues=("q",), message=b"m", group=group)
+            command = Post(queues=("q",), message=b"m", **extras)
             copies = [PostRequest(NobodyPosts(), command, [queues[name]]).copies[0] for name in queue_names]
             await insert_copies(connection, copies, NODE, free_ids=ids, once=once)
             counters = await fetch_rows(connection, "SELECT * FROM queues_counter", {})

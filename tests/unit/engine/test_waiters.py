@@ -9,6 +9,7 @@ import pytest
 
 from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
+from delivery.engine.limits import Limits
 from delivery.engine.waiters import AcrossAttempt, Attempt, Waiters
 from delivery.protocol.errors import Code, WillowError
 from queues.definitions import QueueRecord, QueueSettings
@@ -46,7 +47,8 @@ def attempts() -> list[Attempt]:
 
 @pytest.fixture
 def waiters(attempts: list[Attempt]) -> Waiters:
-    return Waiters(attempts.append, Backlog(), in_doubt=lambda session_id: None)
+    no_limits = Limits(lambda _: QUEUE, next_is_due=lambda _: None, places_are_free=lambda *_: None)
+    return Waiters(attempts.append, Backlog(), in_doubt=lambda session_id: None, limits=no_limits)
 
 
 @pytest.fixture

@@ -1,0 +1,58 @@
+-- claim_limited: give ready messages of a queue that has limits to those who wait for them, as many as its limits allow.
+-- Runs on: message_ready, from the floor upwards; for pops, which wait for nobody of their group, message_behind_in_order;
+-- what _allowed.sql runs on: message_claimed, as far as the limit reaches; delivery_ratebucket's primary key.
+-- Shape: that of claim_from_one.sql. The caller holds the queue's lock, taken by a statement of its own, so the claims
+-- that are counted here are all there are. One row comes back also if nothing could be claimed: how many were allowed,
+-- and when the rate allows the next one.
+WITH :ALLOWED, picked AS MATERIALIZED (
+    SELECT m.row_id, a.id AS queue_id, a.heartbeat_timeout, row_number() OVER () AS place
+    FROM allowed a
+    CROSS JOIN LATERAL (
+        SELECT * FROM (
+            SELECT ctid AS row_id, priority * -1 AS rank, index
+            FROM delivery_message
+            WHERE queue_id = a.id AND state = :READY AND (priority * -1, index) >= (%(floor_rank)s, %(floor_index)s)
+              AND (expires_at IS NULL OR expires_at > now())
+            ORDER BY priority * -1, index
+            LIMIT least(%(places)s, a.most)
+            FOR UPDATE SKIP LOCKED
+        ) ready
+        UNION ALL
+        SELECT * FROM (
+            SELECT ctid AS row_id, priority * -1 AS rank, index
+            FROM delivery_message
+            WHERE queue_id = a.id AND state + 0 = :BEHIND AND (expires_at IS NULL OR expires_at > now())
+            ORDER BY priority * -1, index
+            LIMIT CASE WHEN %(pops)s::boolean THEN least(%(places)s, a.most) ELSE 0 END
+            FOR UPDATE SKIP LOCKED
+        ) behind
+        ORDER BY rank, index
+        LIMIT least(%(places)s, a.most)
+    ) m
+), assigned AS (
+    SELECT row_id, place, (%(holder)b::bigint[])[place] AS holder,
+           CASE WHEN (%(work_timeout)b::float8[])[place] < 0 THEN heartbeat_timeout
+                ELSE (%(work_timeout)b::float8[])[place] END AS work_timeout
+    FROM picked
+), claimed AS (
+    UPDATE delivery_message m
+    SET state = :CLAIMED, holder = a.holder, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
+        work_timeout = a.work_timeout, lease_until = now() + a.work_timeout * interval '1 second'
+    FROM assigned a
+    WHERE m.ctid = a.row_id
+    RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
+              m.poster, m.poster_node, m.label, m.notify, m.headers, m.group_key
+), went AS MATERIALIZED (
+    SELECT a.id AS queue_id, p.messages, p.messages < %(places)s AND a.level - p.messages < 1 AS wanted
+    FROM allowed a CROSS JOIN (SELECT count(*) AS messages FROM picked) p
+), :SPENT, noticed AS (
+    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
+    SELECT c.poster, :STAGE_ASSIGN, c.label, c.queue_id, CASE WHEN c.notify & :NAMED_SEVERAL > 0 THEN q.name END,
+           c.sequence, c.index
+    FROM claimed c JOIN queues_queue q ON q.id = c.queue_id
+    WHERE c.notify & :NOTIFY_ASSIGN > 0 AND c.poster_node <> %(node)s AND NOT %(pops)s::boolean
+)
+SELECT c.place, c.queue_id, c.sequence, c.index, c.attempts, c.priority, c.body, c.work_timeout, c.poster,
+       c.poster_node, c.label, c.notify, c.headers, c.group_key,
+       a.most, CASE WHEN w.wanted THEN (1 - a.level + w.messages) / a.rate END AS next_in
+FROM allowed a JOIN went w ON w.queue_id = a.id LEFT JOIN claimed c ON true
