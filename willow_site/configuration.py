@@ -457,6 +457,27 @@ class Configuration:
         "How many commands of one connection may be in progress.",
         unit="commands",
     )
+    unread_bytes: int = setting(
+        "WILLOW_UNREAD_BYTES",
+        kinds.whole_number(65_536, 1024 * MEBIBYTE),
+        str(8 * MEBIBYTE),
+        "How much a connection may leave unread before its commands are not read and it is given no messages.",
+        unit="bytes",
+    )
+    unread_seconds: float = setting(
+        "WILLOW_UNREAD_SECONDS",
+        kinds.number(0.1, 3600),
+        "30",
+        "How long such a connection may go on without reading before it is closed.",
+        unit="seconds",
+    )
+    node_unread_bytes: int = setting(
+        "WILLOW_NODE_UNREAD_BYTES",
+        kinds.whole_number(65_536, 1024 * 1024 * MEBIBYTE),
+        str(128 * MEBIBYTE),
+        "How much all connections of a process may leave unread before the one with the most is closed.",
+        unit="bytes",
+    )
     memory_alarm: float = setting(
         "WILLOW_MEMORY_ALARM",
         kinds.number(0, 1),

@@ -85,6 +85,8 @@ class Commands:
 
     def handle(self, session: Session, commands: Iterable[Command | FrameError]) -> None:
         """Take the commands of a frame in their order. Some wait while the session holds them back."""
+        if session.kicked:
+            return
         session.heard()
         for command in commands:
             if session.held_back.holds(type(command)):
@@ -94,6 +96,8 @@ class Commands:
 
     def _take(self, session: Session, command: Command | FrameError) -> None:
         """Do what a command asks for. A bad one is refused, and harms no other."""
+        if session.kicked:  # while it was held back
+            return
         if isinstance(command, FrameError):
             _refuse(session, command)
             return

@@ -7,6 +7,7 @@ the session, which answers when an answer is there.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Any
 
 from channels.consumer import AsyncConsumer
@@ -17,6 +18,7 @@ from clients.principal import Principal
 from delivery.gateway.handshake import Handshake
 from delivery.gateway.outbox import Outbox, Send
 from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
+from delivery.gateway.socket_control import control_of
 from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
@@ -31,6 +33,8 @@ from delivery.sessions.resending import send_again
 from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
 
+TURN_SECONDS = 0.001
+
 Receive = Callable[[], Awaitable[Any]]
 
 refused = RefusedConnections()
@@ -43,16 +47,25 @@ class ConnectConsumer(AsyncConsumer):
         node = await life.started()
         await send({"type": "websocket.accept"})
         limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
-        outbox = Outbox(send, handshake.encoder(limits), batch=handshake.asks_for("batch"))
+        outbox = Outbox(
+            send,
+            handshake.encoder(limits),
+            batch=handshake.asks_for("batch"),
+            socket=control_of(scope),
+            unread=node.unread,
+        )
         session = await self._admit(node, handshake, outbox, send)
         if session is None:
+            outbox.end()
             return
+        outbox.when_roomy = session.go_on_reading
         writer = asyncio.create_task(outbox.run())
         try:
-            await self._read(node, session, outbox, receive, limits)
+            async with outbox.while_open():
+                await self._read(node, session, outbox, receive, limits)
         finally:
             session.close()
-            writer.cancel()
+            await outbox.finish(writer)
 
     async def _admit(self, node: Node, handshake: Handshake, outbox: Outbox, send: Send) -> Session | None:
         """Let the client in and say hello, or close the socket."""
@@ -88,15 +101,24 @@ class ConnectConsumer(AsyncConsumer):
         return principal
 
     async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits) -> None:
-        """Take frames until the socket closes; while too much is under way, take none."""
+        """Take frames until the socket closes; while too much is under way, take none.
+
+        Each turn of the event loop is short, however much the client has sent: then the others have theirs.
+        """
         most = settings.WILLOW.connection_commands
+        busy_seconds = 0.0
         while True:
             await session.under_way.wait_below(most)
             await outbox.wait_until_roomy()
+            if busy_seconds >= TURN_SECONDS:
+                await asyncio.sleep(0)
+                busy_seconds = 0.0
             event = await receive()
             if event["type"] == "websocket.disconnect":
                 return
+            began = perf_counter()
             node.commands.handle(session, _decoded(event, limits))
+            busy_seconds += perf_counter() - began
 
 
 def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError]:

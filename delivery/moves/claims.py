@@ -9,7 +9,7 @@ from delivery.moves.endings import FinishRequest, finish, nobody_waits
 from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
-from delivery.storage.vocabulary import Outcome
+from delivery.storage.vocabulary import MOST_TAKEN_BYTES, Outcome
 
 QUEUES_OWN_TIMEOUT = -1.0
 LOOK_FURTHER = 1000  # messages of each queue behind those that others are just taking
@@ -95,6 +95,16 @@ class QueueDemand(NamedTuple):
     floor_index: int
 
 
+class WithBody(Protocol):
+    @property
+    def body(self) -> bytes: ...
+
+
+def is_cut(taken: Sequence[WithBody]) -> bool:
+    """Whether a statement may have left messages alone only because those before them were large."""
+    return sum(len(row.body) for row in taken) >= MOST_TAKEN_BYTES
+
+
 async def claim(
     connection: AsyncConnection[Any], demands: Sequence[QueueDemand], places: Sequence[ClaimTerms], *, node_id: int
 ) -> list[Claimed]:
@@ -161,7 +171,7 @@ async def claim_across(
         "node": node_id,
     }
     claimed = await fetch_batch(connection, statement("claim_across"), parameters, Claimed)
-    if len(claimed) < places:  # perhaps because others are just taking what comes first
+    if len(claimed) < places and not is_cut(claimed):  # perhaps because others are just taking what comes first
         parameters |= {"places": places - len(claimed), "looked_at": places + LOOK_FURTHER}
         claimed += await fetch_batch(connection, statement("claim_across"), parameters, Claimed)
     return claimed

@@ -61,6 +61,9 @@ REQUEST = 1 << 8  # not a stage: the message is a request to a service, whose po
 # Indexes that a queue may give out before the next flush (docs/decisions/indexes-are-flushed-ahead.md).
 INDEXES_AHEAD = 10_000
 
+# The bodies that one statement hands out, the last one aside: with what comes after them a statement goes on later.
+MOST_TAKEN_BYTES = 16 * 1024 * 1024
+
 NAMES: Mapping[str, int | str] = {
     **{state.name: state.value for state in State},
     **{outcome.name: outcome.value for outcome in Outcome},
@@ -77,6 +80,7 @@ NAMES: Mapping[str, int | str] = {
     "REQUEST_FAILED": REQUEST_FAILED,
     "DEAD_SUFFIX": DEAD_SUFFIX,
     "SERVICE_PREFIX": SERVICE_PREFIX,
+    "MOST_TAKEN_BYTES": MOST_TAKEN_BYTES,
     "NAME_LENGTH": NAME_LENGTH,
     "INDEXES_AHEAD": INDEXES_AHEAD,
 }
