@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 
+from willow_site.login_throttle import LoginThrottle
 from willow_site.origins import BrowserOriginValidator
 from willow_site.request_ids import RequestIds
 from willow_site.trusted_proxies import TrustedProxies
@@ -46,7 +47,7 @@ websocket_application = URLRouter(
 
 by_protocol = ProtocolTypeRouter(
     {
-        "http": http_application,
+        "http": LoginThrottle(http_application),
         "websocket": websocket_application,
     }
 )

@@ -457,6 +457,20 @@ class Configuration:
         "How many commands of one connection may be in progress.",
         unit="commands",
     )
+    address_connections: int = setting(
+        "WILLOW_ADDRESS_CONNECTIONS",
+        kinds.whole_number(0, 1_000_000),
+        "4096",
+        "How many connections an address may have to a process, this machine and trusted proxies aside; 0: no limit.",
+        unit="connections",
+    )
+    logins_per_minute: float = setting(
+        "WILLOW_LOGINS_PER_MINUTE",
+        kinds.number(1, 100_000),
+        "30",
+        "How many logins with a password a process looks at from one address, and for one account.",
+        unit="logins",
+    )
     unread_bytes: int = setting(
         "WILLOW_UNREAD_BYTES",
         kinds.whole_number(65_536, 1024 * MEBIBYTE),

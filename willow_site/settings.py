@@ -202,6 +202,9 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 
+# The server refuses what is larger than a form, or than a message where messages come in (willow_site/server/).
+DATA_UPLOAD_MAX_MEMORY_SIZE = WILLOW.max_frame_bytes
+
 STATIC_URL = "static/"
 STATIC_ROOT = WILLOW.home / "static"
 

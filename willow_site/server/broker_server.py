@@ -20,6 +20,8 @@ MOST_LOOK_AGAIN_SECONDS = 0.32
 
 
 class BrokerServer(PlainServer):
+    websocket_protocol = BrokerWebSocketProtocol
+
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> asyncio.Queue[Any] | None:
         """As Daphne does it, but with an inbox that has bounds for WebSockets."""
         if scope["type"] != "websocket":
@@ -42,7 +44,6 @@ class BrokerServer(PlainServer):
         await super().handle_reply(protocol, message)
 
     def _begin(self) -> None:
-        self.ws_factory.protocol = BrokerWebSocketProtocol
         self.ws_factory.broken_sockets = BrokenSockets(self._loop)
         # A bad frame never ends a connection. Origins are judged by willow_site/origins.py, `null` among them.
         self.ws_factory.setProtocolOptions(

@@ -7,12 +7,12 @@ import asyncio
 import time
 from typing import Any
 
-from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
 from delivery.protocol.limits import FrameEnds
+from willow_site.server.counted_websocket import CountedWebSocketProtocol
 from willow_site.server.websocket_frames import whole_text
 from willow_site.server.websocket_turns import PIECE_BYTES, Turn
 
@@ -23,7 +23,7 @@ MOST_UNSENT_TO_PONG = 64 * 1024  # bytes; whoever does not read needs no answer 
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one
 
 
-class BrokerWebSocketProtocol(WebSocketProtocol):
+class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     """Hands each message to the application, or only its size if it is larger than the limit.
 
     A message that is too large is thrown away while it streams in, but for its two ends; the application gets
