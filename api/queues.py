@@ -25,6 +25,12 @@ from delivery.protocol.errors import Code, WillowError
 from queues.definitions import SETTING_NAMES, tag_set
 from queues.integer_ranges import INTEGER_MAX
 from queues.models import Kind, Overflow, Queue
+from queues.setting_rules import MOST_A_SECOND
+
+
+class InFlight(serializers.IntegerField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=1, max_value=INTEGER_MAX, allow_null=True, required=False, **kwargs)
 
 
 class QueueSettingsSerializer(Strict):
@@ -44,6 +50,22 @@ class QueueSettingsSerializer(Strict):
     retention_seconds = Seconds(allow_null=True, required=False)
     retention_count = BigInteger(min_value=1, allow_null=True, required=False)
     retention_acked = serializers.BooleanField(required=False)
+    group_in_flight = InFlight(help_text="Claims of one group at a time; null: no bound.")
+    max_in_flight = InFlight(help_text="Claims at a time; null: no bound.")
+    rate = Seconds(
+        max_value=MOST_A_SECOND,
+        allow_null=True,
+        required=False,
+        help_text="A second, above 0; null: no bound.",
+    )
+    burst = Seconds(
+        min_value=1,
+        max_value=MOST_A_SECOND,
+        allow_null=True,
+        required=False,
+        help_text="Messages at once after a pause; null: 1, or the rate if that is more.",
+    )
+    keep_replies = Seconds(allow_null=True, required=False, help_text="null: replies are not kept.")
 
 
 class NewQueueSerializer(QueueSettingsSerializer):
@@ -73,6 +95,11 @@ class QueueSerializer(serializers.Serializer):
     retention_seconds = serializers.FloatField(allow_null=True)
     retention_count = serializers.IntegerField(allow_null=True)
     retention_acked = serializers.BooleanField()
+    group_in_flight = serializers.IntegerField(allow_null=True)
+    max_in_flight = serializers.IntegerField(allow_null=True)
+    rate = serializers.FloatField(allow_null=True)
+    burst = serializers.FloatField(allow_null=True)
+    keep_replies = serializers.FloatField(allow_null=True)
 
 
 class QueueDetailSerializer(QueueSerializer):

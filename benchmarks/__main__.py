@@ -11,6 +11,8 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.client.comparison import compare_clients
 from benchmarks.figures import Figure
+from benchmarks.neighbours.attacks import ATTACKS
+from benchmarks.neighbours.measuring import meet_neighbours
 from benchmarks.peers.comparison import PEERS, compare
 from benchmarks.peers.environment import find_installed_clients
 from benchmarks.price.comparison import compare_prices
@@ -40,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("what", nargs="?", choices=MEASUREMENTS, default="willow")
     parser.add_argument("--quick", action="store_true", help="everything small, in a few minutes")
     parser.add_argument("--runs", "--rounds", type=int, metavar="N", help="of which the medians are taken")
-    parser.add_argument("--only", metavar="NAME,…", help="only these scenarios, peers or things that grow")
+    parser.add_argument("--only", metavar="NAME,…", help="only these scenarios, peers, attacks or things that grow")
     parser.add_argument("--against", metavar="REVISION", default=BEFORE_THE_PRICE_WAS_CUT, help="for `price`")
     parser.add_argument("--profile", action="store_true", help="show where the broker's CPU time goes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the numbers go")
@@ -65,6 +67,10 @@ def _price(scale: Scale, options: argparse.Namespace) -> list[Figure]:
 
 def _sweep(scale: Scale, options: argparse.Namespace) -> list[Figure]:
     return sweep(scale, _chosen(options, [growth.name for growth in GROWTHS]))
+
+
+def _neighbours(scale: Scale, options: argparse.Namespace) -> list[Figure]:
+    return meet_neighbours(scale, _chosen(options, ATTACKS))
 
 
 def _peers(scale: Scale, options: argparse.Namespace) -> list[Figure]:
@@ -111,6 +117,7 @@ MEASUREMENTS = {
     "willow": _scenarios,
     "price": _price,
     "sweep": _sweep,
+    "neighbours": _neighbours,
     "peers": _peers,
     "client": _client,
     "pipeline": _pipeline,

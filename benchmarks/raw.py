@@ -40,10 +40,10 @@ class RawQueue:
         await cursor.fetchall()
 
     def prepare_post(self, bodies: Sequence[bytes]) -> "PreparedPost":
-        """As the broker does: a single message goes by a statement of its own."""
+        """As the broker does: a single message goes by a statement of its own. No ID is free."""
         values = {
             "queue_id": self._queue_id,
-            "sequence": None,  # a new ID, as in a queue of which none is free
+            "sequence": None,
             "former": None,
             "priority": 0,
             "delay": None,
@@ -58,8 +58,11 @@ class RawQueue:
         }
         if len(bodies) == 1:
             return PreparedPost("post_one", values | {"body": bodies[0], "node": NODE})
-        columns = {name: POST_COLUMNS[name]([value] * len(bodies)) for name, value in values.items()}
-        return PreparedPost("post", columns | {"body": ByteaColumn(bodies), "node": NODE})
+        size = len(bodies)
+        columns = {name: column([values[name]] * size) for name, column in POST_COLUMNS.items()}
+        columns |= {"sequence": BigintColumn(range(-1, -1 - size, -1)), "body": ByteaColumn(bodies)}
+        counted = {"queue_id": self._queue_id, "messages": size, "fresh": size, "oldest": None, "node": NODE}
+        return PreparedPost("post_to_one", columns | counted)
 
     async def claim(self, count: int) -> list[Row]:
         values = {
@@ -108,7 +111,7 @@ class PreparedPost:
 
 POST_COLUMNS: dict[str, type] = {
     **dict.fromkeys(
-        ("queue_id", "sequence", "former", "priority", "poster", "label", "notify", "holder", "index_before"),
+        ("priority", "poster", "label", "notify", "holder", "index_before"),
         BigintColumn,
     ),
     **dict.fromkeys(("delay", "ttl", "work_timeout"), Float8Column),

@@ -17,6 +17,7 @@ class Scale:
     journal_sizes: tuple[int, ...]  # rows of runs that are timed
     day_sizes: tuple[int, ...]  # rows of days whose facts are timed
     engine_rows: int  # of which each engine makes facts
+    attack_seconds: float  # that one bad client is at it
 
 
 FULL = Scale(
@@ -32,6 +33,7 @@ FULL = Scale(
     journal_sizes=(100_000, 1_000_000, 10_000_000),
     day_sizes=(1_000_000, 5_000_000, 20_000_000),
     engine_rows=1_000_000,
+    attack_seconds=20.0,
 )
 QUICK = Scale(
     runs=1,
@@ -46,4 +48,5 @@ QUICK = Scale(
     journal_sizes=(100_000, 300_000),
     day_sizes=(300_000, 3_000_000),
     engine_rows=300_000,
+    attack_seconds=6.0,
 )

@@ -7,12 +7,14 @@ from django.conf import settings
 
 from queues.definitions import SETTING_NAMES, default_settings
 from queues.models import Kind, Queue
+from queues.setting_rules import NOT_ON_STREAMS
 
 ONLY_STREAMS = frozenset({"retention_seconds", "retention_count", "retention_acked"})
-ONLY_WORK = frozenset({"retry_limit", "heartbeat_timeout", "retry_delay", "retry_backoff", "retry_delay_max"})
-UNBOUNDED = {"retry_limit": "never gives up", "max_length": "no bound", "retention_seconds": "no bound",
-             "retention_count": "no bound"}  # fmt: skip
-SECONDS = frozenset({"heartbeat_timeout", "retry_delay", "retry_delay_max", "retention_seconds"})
+ONLY_WORK = frozenset(
+    {"retry_limit", "heartbeat_timeout", "retry_delay", "retry_backoff", "retry_delay_max", *NOT_ON_STREAMS}
+)
+UNBOUNDED = {"retry_limit": "never gives up", "burst": "1, or the rate if that is more", "keep_replies": "not kept"}
+SECONDS = frozenset({"heartbeat_timeout", "retry_delay", "retry_delay_max", "retention_seconds", "keep_replies"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def _environment(name: str) -> tuple[str, bool]:
 
 def _written(name: str, value: Any) -> str:
     if value is None:
-        return UNBOUNDED.get(name, "none")
+        return UNBOUNDED.get(name, "no bound")
     if isinstance(value, bool):
         return "on" if value else "off"
     if name in SECONDS:

@@ -36,6 +36,11 @@ class QueueSettings:
     retention_seconds: float | None = None
     retention_count: int | None = None
     retention_acked: bool = False
+    group_in_flight: int | None = None
+    max_in_flight: int | None = None
+    rate: float | None = None  # messages a second
+    burst: float | None = None  # None: 1, or the rate if that is more
+    keep_replies: float | None = None  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,8 @@ class QueueSettingsForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         try:
-            check_settings({name: value for name, value in cleaned.items() if name in SETTING_NAMES})
+            given = {name: value for name, value in cleaned.items() if name in SETTING_NAMES}
+            check_settings(given, kind=self.instance.kind)
         except forms.ValidationError as refusal:
             self.add_error(None, refusal)
         return cleaned

@@ -58,6 +58,23 @@ class Queue(models.Model):
         db_default=False,
         help_text="Streams: messages go once every persistent subscriber has acknowledged them.",
     )
+    group_in_flight = models.IntegerField(
+        null=True, blank=True, help_text="Most messages of one group that are claimed at a time; empty: no bound."
+    )
+    max_in_flight = models.IntegerField(
+        null=True, blank=True, help_text="Most messages that are claimed at a time; empty: no bound."
+    )
+    rate = models.FloatField(
+        null=True, blank=True, help_text="Most messages a second that are handed out; empty: no bound."
+    )
+    burst = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="With a rate: most messages at once after a pause; empty: 1, or the rate if that is more.",
+    )
+    keep_replies = models.FloatField(
+        null=True, blank=True, help_text="Seconds for which the reply of a finish can be asked for; empty: not at all."
+    )
 
     defined_at = models.DateTimeField(db_default=Now(), editable=False)
     changed_at = models.DateTimeField(
@@ -90,6 +107,19 @@ class Queue(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(max_length__isnull=True) | Q(max_length__gte=1), name="queue_max_length"
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind=Kind.STREAM)
+                | Q(group_in_flight__isnull=True, max_in_flight__isnull=True, rate__isnull=True, burst__isnull=True),
+                name="queue_streams_have_no_limits",
+            ),
+            models.CheckConstraint(
+                condition=(Q(group_in_flight__isnull=True) | Q(group_in_flight__gte=1))
+                & (Q(max_in_flight__isnull=True) | Q(max_in_flight__gte=1))
+                & (Q(rate__isnull=True) | Q(rate__gt=0))
+                & (Q(burst__isnull=True) | Q(burst__gte=1))
+                & (Q(keep_replies__isnull=True) | Q(keep_replies__gte=0)),
+                name="queue_limits",
             ),
         ]
         indexes = [

@@ -47,7 +47,7 @@ def queue_update(*, queue: Queue, changes: Mapping[str, Any]) -> None:
     for name in changes:
         if name not in CHANGEABLE_SETTINGS:
             raise ValidationError(f"`{name}` of a queue cannot be changed.")
-    check_settings(changes)
+    check_settings(changes, kind=queue.kind)
     _change(queue, **changes)
 
 

@@ -9,6 +9,7 @@ from queues.integer_ranges import BIGINT_MAX, INTEGER_MAX
 from queues.models import Kind, Overflow
 
 LONGEST_SECONDS = 10 * 365 * 86_400
+MOST_A_SECOND = 1_000_000  # messages
 
 
 def _between(least: float, most: float) -> Callable[[Any], bool]:
@@ -22,6 +23,10 @@ def _empty_or(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
 Rule = tuple[Callable[[Any], bool], str]
 
 SECONDS: Rule = (_between(0, LONGEST_SECONDS), "seconds, from 0 to 10 years")
+IN_FLIGHT: Rule = (
+    _empty_or(_between(1, INTEGER_MAX)),
+    f"a whole number from 1 to {INTEGER_MAX}, or empty: no bound",
+)
 SWITCH: Rule = (lambda value: isinstance(value, bool), "on or off")
 
 RULES: dict[str, Rule] = {
@@ -44,13 +49,29 @@ RULES: dict[str, Rule] = {
     "retention_seconds": (_empty_or(SECONDS[0]), f"{SECONDS[1]}, or empty: no bound"),
     "retention_count": (_empty_or(_between(1, BIGINT_MAX)), "a whole number above 0, or empty: no bound"),
     "retention_acked": SWITCH,
+    "group_in_flight": IN_FLIGHT,
+    "max_in_flight": IN_FLIGHT,
+    "rate": (
+        _empty_or(lambda value: 0 < value <= MOST_A_SECOND),
+        f"messages a second, above 0 and up to {MOST_A_SECOND}, or empty: no bound",
+    ),
+    "burst": (
+        _empty_or(_between(1, MOST_A_SECOND)),
+        f"a number of messages from 1 to {MOST_A_SECOND}, or empty: 1, or the rate if that is more",
+    ),
+    "keep_replies": (_empty_or(SECONDS[0]), f"{SECONDS[1]}, or empty: replies are not kept"),
 }
+# Of how messages are claimed, and nobody claims messages of a stream.
+NOT_ON_STREAMS = ("group_in_flight", "max_in_flight", "rate", "burst")
 
 
-def check_settings(settings: Mapping[str, Any]) -> None:
-    """Refuse with one sentence for each setting that is wrong."""
+def check_settings(settings: Mapping[str, Any], *, kind: str | None = None) -> None:
+    """Refuse with one sentence for each setting that is wrong. `kind`: where they do not say it."""
     refusals = {
         name: f"This must be {RULES[name][1]}." for name, value in settings.items() if not RULES[name][0](value)
     }
+    if settings.get("kind", kind) == Kind.STREAM:
+        on_stream = [name for name in NOT_ON_STREAMS if settings.get(name) is not None]
+        refusals |= {name: f"`{name}` does not exist on streams: nobody claims their messages." for name in on_stream}
     if refusals:
         raise ValidationError(refusals)

@@ -1,7 +1,6 @@
 """create: a queue with the settings that the client chose, unless it exists already."""
 
 from clients.models import Permission
-from delivery.commands.unsupported import refuse_unsupported
 from delivery.protocol.commands import Create
 from delivery.protocol.frames import QueueInfo
 from delivery.sessions.session import Session
@@ -9,7 +8,6 @@ from queues.definitions import SETTING_NAMES, QueueRecord, tag_set
 
 
 def create(session: Session, command: Create) -> None:
-    refuse_unsupported(command)
     session.require(Permission.CREATE, command.queue)
     chosen = {name: getattr(command, name) for name in SETTING_NAMES}
     reply = session.reply_to(command.label)

@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -183,13 +184,28 @@ async def _insert(
     if len(copies) == 1 and not has_extras:
         values = _message_values(copies[0], ids[0], node_id, takers.get(copies[0]))
         return await fetch_batch(connection, statement("post_one"), values, Stored)
-    columns = message_columns(copies, node_id, takers) | {
+    columns = message_columns(copies, node_id, takers)
+    if not has_extras and all(copy.queue.id == copies[0].queue.id for copy in copies):
+        columns |= {"queue_id": copies[0].queue.id} | _ids_of_one_queue(ids)
+        return await fetch_batch(connection, statement("post_to_one"), columns, Stored)
+    columns |= {
         "sequence": BigintColumn([one.sequence for one in ids]),
         "former": BigintColumn([one.former for one in ids]),
     }
     if has_extras:
         return await fetch_batch(connection, statement("post_with"), columns | extra_columns(copies), Stored)
     return await fetch_batch(connection, statement("post"), columns, Stored)
+
+
+def _ids_of_one_queue(ids: Sequence[FreeId]) -> dict[str, Any]:
+    """For post_to_one.sql: the IDs that are free, and a number below zero for each that is to be new."""
+    new = count(-1, -1)
+    return {
+        "sequence": BigintColumn([next(new) if one.sequence is None else one.sequence for one in ids]),
+        "oldest": min((one.former for one in ids if one.former is not None), default=None),
+        "fresh": -next(new) - 1,
+        "messages": len(ids),
+    }
 
 
 def _numbered(copies: Sequence[Copy], rows: Sequence[Stored]) -> Inserted:

@@ -21,6 +21,7 @@ UNCLAIMED = frozenset({State.READY, State.DELAYED})
 
 MOVES = (
     Move("post", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),  # claimed: for somebody who waits already
+    Move("post_to_one", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("post_one", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("post_with", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),

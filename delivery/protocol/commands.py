@@ -263,6 +263,8 @@ class Create(Command, frozen=True):
         check_name("queue", self.queue)
         check_tags(self.tags)
         check_u64("label", self.label)
+        if self.kind == "stream":
+            check_no_limits(self)
 
 
 class Subscribe(Command, frozen=True):
@@ -299,6 +301,13 @@ class Register(Command, frozen=True):
     def __post_init__(self) -> None:
         check_name("name", self.name)
         check_u64("label", self.label)
+
+
+def check_no_limits(command: Create) -> None:
+    """Nobody claims messages of a stream."""
+    for key in ("group_in_flight", "max_in_flight", "rate", "burst"):
+        if getattr(command, key) is not None:
+            raise FrameError(Code.BAD_REQUEST, key, f"`{key}` does not exist on streams: nobody claims their messages.")
 
 
 def check_message_numbers(command: Finish | Fail | Keepalive | Release) -> None:

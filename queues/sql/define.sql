@@ -5,11 +5,13 @@
 WITH made AS (
     INSERT INTO queues_queue (
         name, tags, kind, retry_limit, heartbeat_timeout, retry_delay, retry_backoff, retry_delay_max, max_length,
-        overflow, updatable, keep_bodies, retention_seconds, retention_count, retention_acked, definer
+        overflow, updatable, keep_bodies, retention_seconds, retention_count, retention_acked,
+        group_in_flight, max_in_flight, rate, burst, keep_replies, definer
     )
     SELECT %(name)s::varchar, %(tags)s::text[], %(kind)s, %(retry_limit)s, %(heartbeat_timeout)s, %(retry_delay)s,
            %(retry_backoff)s, %(retry_delay_max)s, %(max_length)s, %(overflow)s, %(updatable)s, %(keep_bodies)s,
-           %(retention_seconds)s, %(retention_count)s, %(retention_acked)s, %(definer)s::bigint
+           %(retention_seconds)s, %(retention_count)s, %(retention_acked)s,
+           %(group_in_flight)s, %(max_in_flight)s, %(rate)s, %(burst)s, %(keep_replies)s, %(definer)s::bigint
     WHERE NOT EXISTS (
         SELECT FROM queues_queue
         WHERE name = %(name)s::varchar AND willow_tags_digest(tags) = willow_tags_digest(%(tags)s::text[])

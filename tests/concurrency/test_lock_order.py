@@ -111,6 +111,11 @@ def post() -> dict[str, Any]:
     }
 
 
+def post_to_one() -> dict[str, Any]:
+    counted = {"queue_id": QUEUES[0], "sequence": BigintColumn([-1, -2]), "messages": 2, "fresh": 2, "oldest": None}
+    return post() | counted
+
+
 ONE_POST = {
     **dict.fromkeys(("sequence", "former", "delay", "ttl", "key", "poster", "label", "work_timeout", "holder")),
     "index_before": None,
@@ -164,6 +169,7 @@ Parameters = Callable[[], Mapping[str, Any]]
 
 STATEMENTS: dict[str, Parameters] = {
     "post": post,
+    "post_to_one": post_to_one,
     "post_one": lambda: ONE_POST,
     "lock_queues": lambda: {"queue_id": list(QUEUES)},
     "claim": demand,

@@ -18,7 +18,7 @@ from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ends_with_parent, wait_until
 
-PATIENCE = 30  # seconds until a test gives up on something that should happen
+PATIENCE = 90  # seconds until a test gives up on something that should happen, also on a machine that does other work
 THROUGH_RESTARTS = 4 * PATIENCE  # the same for what waits while nodes are started again
 
 # Fast, so that no test waits long for something that happens now and then; and slow enough that a busy machine does

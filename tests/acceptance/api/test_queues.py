@@ -22,6 +22,24 @@ async def test_a_queue_is_made_shown_changed_and_deleted(api: Call, queue: str) 
     assert (await api("GET", path)).status == 404
 
 
+async def test_limits_are_settings_like_others(api: Call, broker: Cluster, client: Client, queue: str) -> None:
+    chosen = {"group_in_flight": 1, "max_in_flight": 10, "rate": 0.5, "burst": 3.0, "keep_replies": 60.0}
+    created = await client.create(queue, **chosen)
+    assert {name: created[name] for name in chosen} == chosen
+    path = f"queues/{created['shard']}"
+    assert chosen.items() <= (await api("GET", path)).json.items()
+    changed = (await api("PATCH", path, {"rate": None, "max_in_flight": 11})).json
+    assert (changed["rate"], changed["max_in_flight"], changed["group_in_flight"]) == (None, 11, 1)
+    status = (await call(broker.node, "GET", f"/status/{queue}")).json
+    assert status["queues"][0]["max_in_flight"] == 11
+
+
+async def test_streams_get_no_limits_from_an_operator(api: Call, client: Client, queue: str) -> None:
+    shard = (await client.create(queue, kind="stream"))["shard"]
+    refused = await api("PATCH", f"queues/{shard}", {"max_in_flight": 1})
+    assert (refused.status, refused.json["key"]) == (400, "max_in_flight")
+
+
 async def test_a_queue_that_is_there_is_not_made_again(api: Call, queue: str) -> None:
     assert (await api("POST", "queues", {"name": queue})).status == 201
     answer = await api("POST", "queues", {"name": queue})
@@ -96,6 +114,12 @@ async def test_what_has_not_changed_is_not_sent_again(api: Call, broker: Cluster
         ({"name": "q", "colour": "red"}, "colour"),
         ({"name": "q", "tags": [""]}, "tags.0"),
         ({"name": "q", "kind": "pile"}, "kind"),
+        ({"name": "q", "max_in_flight": 0}, "max_in_flight"),
+        ({"name": "q", "rate": 0}, "rate"),
+        ({"name": "q", "rate": "nan"}, "rate"),
+        ({"name": "q", "burst": -1}, "burst"),
+        ({"name": "q", "kind": "stream", "group_in_flight": 1}, "group_in_flight"),
+        ({"name": "q", "keep_replies": -1}, "keep_replies"),
     ],
 )
 async def test_wrong_fields_are_named(api: Call, body: dict[str, object], field: str) -> None:

@@ -141,14 +141,3 @@ async def test_a_frame_in_fragments_is_answered_with_its_label(
     await client.socket.send([text[at : at + step] for at in range(0, len(text), step)])
     await client.expect(901, type="error", code="TooLarge", key=str(LARGEST_FRAME))
     await client.post(queue, "the connection goes on")
-
-
-# what this version does not do yet
-
-
-@pytest.mark.parametrize("field", ["group_in_flight", "max_in_flight", "rate", "burst", "keep_replies"])
-async def test_a_queue_with_what_is_not_supported_is_refused_by_name(client: Client, queue: str, field: str) -> None:
-    label = await client.begin("create", queue, **{field: 1})
-    refused = await client.expect(label, type="error", code="BadRequest", key=field)
-    assert refused["message"] == f"`{field}` is not supported by this version."
-    assert (await client.create(queue))["created"] is True

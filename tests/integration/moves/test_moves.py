@@ -6,7 +6,7 @@ What it moves must be what the table lets start, and where that ends up must be 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from psycopg.rows import dict_row
@@ -24,6 +24,7 @@ from delivery.moves.endings import (
     finish,
     release,
 )
+from delivery.moves.free_ids import FreeIds
 from delivery.moves.message_id import MessageId
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.moves.removal import drop, drop_oldest, retain_streams
@@ -34,6 +35,7 @@ from delivery.protocol.commands import Post
 from delivery.storage.connection import connect, fetch_rows
 from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
+from delivery.storage.vocabulary import INDEXES_AHEAD
 from delivery.wakeups.expiries import Expiry
 from queues.definitions import QueueRecord, default_settings, definition_parameters, record_of
 from queues.definitions import statement as queue_statement
@@ -281,21 +283,35 @@ class Taker:
     work_timeout: float | None = None
 
 
-@pytest.mark.parametrize(
-    ("statement", "messages", "group"), [("post_one", 1, None), ("post", 2, None), ("post_with", 1, "g")]
-)
-async def test_a_post_leads_where_the_table_says(
-    connection: StatementConnection, statement: str, messages: int, group: str | None
-) -> None:
+class Ended(NamedTuple):
+    queue_id: int
+    sequence: int
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+
+
+# What makes each form of post the one that is chosen: the queues of its messages, and whether they have a group.
+POSTS = {
+    "post_one": (["q"], None),
+    "post_to_one": (["q", "q"], None),
+    "post": (["q", "r"], None),
+    "post_with": (["q"], "g"),
+}
+
+
+@pytest.mark.parametrize("statement", POSTS)
+async def test_a_post_leads_where_the_table_says(connection: StatementConnection, statement: str) -> None:
+    queue_names, group = POSTS[statement]
+
     async def end_of_post(kind: Kind, *, delay: float | None = None, taken: bool = False) -> State:
         async with connection.transaction(force_rollback=True):
-            queue = await define(connection, "q", kind=kind.value)
+            queues = {name: await define(connection, name, kind=kind.value) for name in queue_names}
             command = Post(queues=("q",), message=b"m", delay=delay, group=group)
-            copies = [PostRequest(NobodyPosts(), command, [queue]).copies[0] for _ in range(messages)]
+            copies = [PostRequest(NobodyPosts(), command, [queues[name]]).copies[0] for name in queue_names]
             takers: dict[Copy, Taker] = {copy: Taker(index_before=0) for copy in copies} if taken else {}
             await insert_copies(connection, copies, NODE, takers)
             rows = await connection.execute(
-                "SELECT DISTINCT state FROM delivery_message WHERE queue_id = %s", [queue.id]
+                "SELECT DISTINCT state FROM delivery_message WHERE queue_id = ANY (%s)",
+                [[queue.id for queue in queues.values()]],
             )
             [(state,)] = await rows.fetchall()
             return State(state)
@@ -308,6 +324,37 @@ async def test_a_post_leads_where_the_table_says(
     }
     [move] = [move for move in MOVES if move.statement == statement]
     assert ends == move.leads_to
+
+
+@pytest.mark.parametrize("statement", POSTS)
+async def test_every_form_of_post_uses_free_ids_again_and_flushes_indexes_ahead(
+    connection: StatementConnection, statement: str
+) -> None:
+    queue_names, group = POSTS[statement]
+    ended, restarted = [(9, 5), None], 3  # an ID with the index of its former message; of those up to 3 none is used
+
+    async def numbers(free: list[tuple[int, int] | None]) -> list[tuple[str, int, int]]:
+        async with connection.transaction(force_rollback=True):
+            queues = {name: await define(connection, name) for name in queue_names}
+            await connection.execute(
+                "UPDATE queues_counter SET newest_index = 20, next_sequence = 11, restarted_index = %s", [restarted]
+            )
+            ids = FreeIds()
+            for name, one in zip(queue_names, free, strict=False):
+                ids.give([Ended(queues[name].id, *one)] if one else [], ids.moment)
+            command = Post(queues=("q",), message=b"m", group=group)
+            copies = [PostRequest(NobodyPosts(), command, [queues[name]]).copies[0] for name in queue_names]
+            await insert_copies(connection, copies, NODE, free_ids=ids)
+            counters = await fetch_rows(connection, "SELECT * FROM queues_counter", {})
+            assert all(row.flushed_index >= row.newest_index + INDEXES_AHEAD for row in counters)
+            next_of = {row.queue_id: row.next_sequence for row in counters}
+            assert all(next_of[copy.queue.id] > copy.sequence for copy in copies)
+            return [(copy.queue.name, copy.index, copy.sequence) for copy in copies]
+
+    new_of_second = ("r", 21, 11) if statement == "post" else ("q", 22, 11)
+    assert await numbers(ended) == [("q", 21, 9), new_of_second][: len(queue_names)]
+    from_before_restart = ("r", 21, 11) if statement == "post" else ("q", 22, 12)
+    assert await numbers([(9, 3)]) == [("q", 21, 11), from_before_restart][: len(queue_names)]
 
 
 async def test_a_pop_over_several_queues_ends_what_it_takes(connection: StatementConnection) -> None:

@@ -68,11 +68,11 @@ COMMAND_FIELDS = {
     "keepalive": (MESSAGE_ID, LABELLED | {"index": U64, "attempt": U32}),
     "release": ({}, LABELLED | {"messages": CLAIMS, "response": PERSISTENCE}),
     "cancel": ({"queue": NAMES, "shard": U64, "index": U64}, LABELLED),
-    "create": (
+    "create": (  # of a work queue: streams have no limits
         QUEUE,
         TAGGED
         | LABELLED
-        | {"kind": st.sampled_from(["work", "stream"]), "retry_limit": st.integers(0, 2**31 - 1)}
+        | {"kind": st.just("work"), "retry_limit": st.integers(0, 2**31 - 1)}
         | {"heartbeat_timeout": POSITIVE_SECONDS, "retry_delay": SECONDS, "retry_backoff": st.floats(1, 100)}
         | {"max_length": AMOUNTS, "overflow": st.sampled_from(["reject", "drop_oldest"])}
         | {"updatable": st.booleans(), "retention_seconds": SECONDS, "retention_count": AMOUNTS}
