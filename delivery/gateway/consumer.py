@@ -27,7 +27,7 @@ from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError, WillowError
 from delivery.protocol.frames import Error, Hello
 from delivery.protocol.json.too_large import too_large as json_too_large
-from delivery.protocol.limits import FrameEnds, Limits
+from delivery.protocol.limits import FrameEnds, Limits, too_many_fragments
 from delivery.protocol.version import VERSION
 from delivery.sessions.resending import send_again
 from delivery.sessions.session import Session
@@ -127,7 +127,8 @@ def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError
     if event.get("bytes") is not None:
         return bincode.decode(event["bytes"], limits)
     ends: FrameEnds = event["too_large"]
-    return [bincode.too_large(ends, limits) if event["binary"] else json_too_large(ends, limits)]
+    error = bincode.too_large(ends, limits) if event["binary"] else json_too_large(ends, limits)
+    return [error if ends.size > limits.max_frame_bytes else too_many_fragments(error.label)]
 
 
 def _close_code(node: Node, error: WillowError) -> int:

@@ -11,14 +11,13 @@ from django.conf import settings
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
-from delivery.protocol.limits import FrameEnds
+from delivery.protocol.limits import MOST_FRAGMENTS, FrameEnds
 from willow_site.server.counted_websocket import CountedWebSocketProtocol
 from willow_site.server.websocket_frames import whole_text
 from willow_site.server.websocket_turns import PIECE_BYTES, Turn
 
 NORMAL_CLOSURE = 1000
 CLOSE_SECONDS = 1.0  # for the client to take what was sent before the connection ends
-MOST_FRAGMENTS = 16_384  # of one message: each takes more memory than a byte
 MOST_UNSENT_TO_PONG = 64 * 1024  # bytes; whoever does not read needs no answer to its pings
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one
 

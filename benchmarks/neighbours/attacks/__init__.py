@@ -4,7 +4,15 @@ from collections.abc import Awaitable, Mapping
 from typing import Protocol
 
 from benchmarks.neighbours.attacker import Spoils, Target
-from benchmarks.neighbours.attacks import lookups
+from benchmarks.neighbours.attacks import (
+    half_requests,
+    http_bodies,
+    huge_frames,
+    logins,
+    lookups,
+    tiny_frames,
+    unread,
+)
 
 
 class Attack(Protocol):
@@ -13,4 +21,5 @@ class Attack(Protocol):
     def attack(self, target: Target, seconds: float) -> Awaitable[Spoils]: ...
 
 
-ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (lookups,)}
+MODULES = (lookups, http_bodies, half_requests, logins, unread, huge_frames, tiny_frames)
+ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in MODULES}
