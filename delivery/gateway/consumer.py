@@ -16,6 +16,7 @@ from django.conf import settings
 from clients.auth import anonymous_principal, principal_of_key
 from clients.principal import Principal
 from delivery.gateway.handshake import Handshake
+from delivery.gateway.large_frames import LARGE_BYTES, LargeFrames
 from delivery.gateway.outbox import Outbox, Send
 from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
 from delivery.gateway.socket_control import control_of
@@ -34,10 +35,12 @@ from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
 
 TURN_SECONDS = 0.001
+COMMANDS_AT_ONCE = 32  # of a frame, before the clock is looked at
 
 Receive = Callable[[], Awaitable[Any]]
 
 refused = RefusedConnections()
+large_frames = LargeFrames()
 
 
 class ConnectConsumer(AsyncConsumer):
@@ -117,7 +120,15 @@ class ConnectConsumer(AsyncConsumer):
             if event["type"] == "websocket.disconnect":
                 return
             began = perf_counter()
-            node.commands.handle(session, _decoded(event, limits))
+            if len(event.get("text") or "") > LARGE_BYTES:
+                commands = await large_frames.decode(event["text"], limits)
+            else:
+                commands = _decoded(event, limits)
+            for first in range(0, len(commands), COMMANDS_AT_ONCE):
+                if perf_counter() - began > TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    began = perf_counter()
+                node.commands.handle(session, commands[first : first + COMMANDS_AT_ONCE])
             busy_seconds += perf_counter() - began
 
 
