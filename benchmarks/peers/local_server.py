@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from willow_site.processes import ends_with_parent, wait_until
 
-START_SECONDS = 30
+START_SECONDS = 120  # on a busy machine Erlang takes its time
 
 
 class NotRunError(Exception):

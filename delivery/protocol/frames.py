@@ -142,6 +142,7 @@ class WorkRequestOut(Frame, frozen=True, tag="workrequest"):
     body: Body
     time: float
     config_version: str
+    work_timeout: Annotated[float | None, Wire.JSON_ONLY] = None
 
 
 class WorkReplyOut(Frame, frozen=True, tag="workreply"):

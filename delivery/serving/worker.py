@@ -121,6 +121,7 @@ class Worker:
                 request.body,
                 time.time(),
                 self.config_version,
+                request.work_timeout,
             )
         )
 

@@ -51,6 +51,20 @@ def check_seconds(field: str, seconds: float | None, *, above_zero: bool = False
     return seconds
 
 
+def check_number(field: str, number: float | None, least: float, most: float, *, above_least: bool = False) -> None:
+    if number is None:
+        return
+    is_number = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+    if not is_number or not least <= number <= most or (above_least and number == least):
+        lowest = f"above {least:g} and at most" if above_least else f"from {least:g} to"
+        raise BadArgument(field, f"`{field}` must be a number {lowest} {most:g}, not {number!r}.")
+
+
+def check_flag(field: str, flag: object) -> None:
+    if flag is not None and not isinstance(flag, bool):
+        raise BadArgument(field, f"`{field}` must be True or False, not {flag!r}.")
+
+
 def check_whole(field: str, number: int | None, least: int, most: int) -> None:
     if number is None:
         return

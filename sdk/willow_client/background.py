@@ -7,6 +7,9 @@ import warnings
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from willow_client.errors import WillowError
+from willow_client.threads import runs_here
+
 Result = TypeVar("Result")
 
 
@@ -37,6 +40,10 @@ class Background:
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Wait for it, in the caller's thread."""
+        if runs_here(self._loop):
+            work.close()
+            reason = "A call of the blocking client in its own event loop would wait for itself."
+            raise WillowError("BadRequest", "loop", f"{reason} Call it in a thread, or use the asynchronous client.")
         _warn_of_blocking()
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:

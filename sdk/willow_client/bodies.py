@@ -77,15 +77,21 @@ class WithBody:
 
     @property
     def body(self) -> bytes:
-        return from_wire(self._body)
+        return from_wire(self.read())
 
     @property
     def text(self) -> str:
-        return self._body if isinstance(self._body, str) else self._body.base64.decode()
+        body = self.read()
+        return body if isinstance(body, str) else body.base64.decode()
 
     def json(self) -> Any:
         """The body, read as JSON."""
-        return json.loads(self._body if isinstance(self._body, str) else self._body.base64)
+        body = self.read()
+        return json.loads(body if isinstance(body, str) else body.base64)
+
+    def read(self) -> WireBody:
+        """For whoever looks into the body."""
+        return self._body
 
     def _preview(self) -> str:
         body: str | bytes = self._body if isinstance(self._body, str) else self._body.base64

@@ -101,6 +101,10 @@ class StandingCall(AwaitedCall):
     def needs_repeating(self) -> bool:
         return not self.answer.cancelled()
 
+    @property
+    def waits_for_notices(self) -> bool:
+        return self.answer.done() and not self.answer.cancelled()
+
     def _take_answer(self, frame: AnyFrame) -> bool:
         self.succeed(frame)
         return False

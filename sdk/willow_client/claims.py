@@ -36,14 +36,19 @@ def id_of(delivery: Delivery) -> ClaimId:
     return ClaimId(delivery.queue, delivery.shard, delivery.sequence, delivery.index, delivery.attempt)
 
 
+def keepalive_interval(work_timeout: float | None) -> float:
+    return (work_timeout or UNTOLD_SECONDS) / KEEPALIVES_PER_CLAIM
+
+
 def _interval(delivery: Delivery) -> float:
-    return (delivery.work_timeout or UNTOLD_SECONDS) / KEEPALIVES_PER_CLAIM
+    return keepalive_interval(delivery.work_timeout)
 
 
 class Claims:
     def __init__(self, connection: "Connection", loop: "asyncio.AbstractEventLoop") -> None:
         self._connection = connection
         self._held: dict[Key, Delivery] = {}
+        self._begun: set[Key] = set()  # that somebody has looked at
         self._listeners: dict[Key, Lost] = {}
         self._due: Timetable[Key] = Timetable(loop, self._keep_alive)
 
@@ -75,8 +80,17 @@ class Claims:
         key = key_of(delivery)
         if self._held.get(key) is delivery:
             del self._held[key]
+            self._begun.discard(key)
             self._listeners.pop(key, None)
             self._due.take_out(_interval(delivery), key)
+
+    def begin(self, delivery: Delivery) -> None:
+        """The work on it has begun: from here on its end costs an attempt."""
+        if self.holds(delivery):
+            self._begun.add(key_of(delivery))
+
+    def has_begun(self, delivery: Delivery) -> bool:
+        return key_of(delivery) in self._begun
 
     def lose(self, delivery: Delivery) -> None:
         key = key_of(delivery)
@@ -100,10 +114,21 @@ class Claims:
     # keeping alive
 
     def _keep_alive(self, key: Key) -> None:
+        """While there is no connection nothing is said: afterwards everything is asked after."""
         delivery = self._held.get(key)
         if delivery is not None:
-            self._connection.start(KeepaliveCall(self._connection, self, delivery))
+            if self._connection.is_connected:
+                self._connection.start(KeepaliveCall(self._connection, self, delivery))
             self._due.put(_interval(delivery), key)
+
+    def has_lasted(self, delivery: Delivery, *, since: float, heard_at: float) -> bool:
+        """Whether a claim has outlasted a reconnect, as far as it can be known.
+
+        `since`: when the connection was there. `heard_at`: when the broker was last heard of before that; the last
+        keepalive that arrived was sent a third of the claim's time earlier, or later.
+        """
+        now = self._connection.loop.time()
+        return now - since < self._connection.options.hold and now - heard_at < _interval(delivery)
 
     def confirm_all(self) -> None:
         """After a lost connection: find out what is still held."""
@@ -126,6 +151,7 @@ class Claims:
 
     def clear(self) -> None:
         self._held.clear()
+        self._begun.clear()
         self._listeners.clear()
         self._due.clear()
 

@@ -1,6 +1,5 @@
 """The client: one method for each thing that can be asked of a broker."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -10,13 +9,10 @@ from willow_client.calls import StandingCall
 from willow_client.client_posting import PostingClient
 from willow_client.client_taking import TakingClient
 from willow_client.commands import Create, Register, WorkRequest
-from willow_client.errors import Timeout, WillowError
 from willow_client.frames import Queue, Registration
 from willow_client.limits import Limit, NotGiven, limit
 from willow_client.options import OptionArguments, Options
 from willow_client.queue_settings import QueueSettings, check_settings
-
-GRACE_SECONDS = 5.0  # that the broker has, after a request's time is over, to say so
 
 
 def connect(url: str | Sequence[str], **options: Unpack[OptionArguments]) -> "Client":
@@ -33,7 +29,7 @@ class Client(PostingClient, TakingClient):
     async def create(
         self, queue: str, *, tags: Tags = (), timeout: Limit = NotGiven, **settings: Unpack[QueueSettings]
     ) -> Queue:
-        """Define a queue; one that exists stays as it is."""
+        """Define a queue; one that exists stays as it is. The settings are those of `QueueSettings`."""
         check_settings(settings)
         command = Create(queue=check_name("queue", queue), tags=as_tags(tags), **settings)
         created: Queue = await self._connection.ask(command, repeatable=True, timeout=limit(self._connection, timeout))
@@ -43,14 +39,8 @@ class Client(PostingClient, TakingClient):
         """Be the client of this name, now and after every reconnect."""
         command = Register(name=check_name("name", name), persistent=persistent, label=self._connection.new_label())
         call = StandingCall(command)
-        self._connection.start(call)
-        try:
-            async with asyncio.timeout(limit(self._connection, timeout)):
-                registration: Registration = await call.answer
-        except TimeoutError as error:
-            if isinstance(error, WillowError):
-                raise
-            raise Timeout(f"The broker did not register {name!r} in time.") from None
+        self._connection.start(call, limit(self._connection, timeout))
+        registration: Registration = await call.answer
         return registration
 
     async def request(self, service: str, body: Body, *, timeout: Limit = NotGiven) -> bytes:
@@ -65,6 +55,5 @@ class Client(PostingClient, TakingClient):
             body=to_wire("body", body, self.options.max_body_bytes),
             timeout=seconds,
         )
-        bound = None if seconds is None else seconds + GRACE_SECONDS
-        reply = await self._connection.ask(command, repeatable=False, timeout=bound)
+        reply = await self._connection.ask(command, repeatable=False, timeout=seconds)
         return from_wire(reply.body)

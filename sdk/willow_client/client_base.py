@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from willow_client.arguments import check_seconds
 from willow_client.brokers import Brokers
 from willow_client.closing import close_in_good_order
 from willow_client.connection import Connection
 from willow_client.errors import without_query
+from willow_client.limits import Limit, NotGiven, limit
 from willow_client.options import Options
 
 
@@ -30,14 +32,20 @@ class ClientBase:
         """Opened and not closed; it may be reconnecting."""
         return self._connection.is_open
 
-    async def open(self) -> Self:
-        """Connect. `close` ends it; `async with` does both."""
-        await self._connection.open()
+    async def open(self, *, timeout: Limit = NotGiven) -> Self:
+        """Connect, to any of the brokers. `close` ends it; `async with` does both."""
+        seconds = limit(self._connection, timeout)
+        if not self._connection.is_open:
+            await self._connection.open(seconds)
         return self
 
-    async def close(self) -> None:
-        """Give back what was not begun, and disconnect."""
-        await close_in_good_order(self._connection)
+    async def close(self, *, timeout: float | None = None) -> None:
+        """Give back what was not begun, and disconnect; what was begun and not finished has failed.
+
+        `timeout`: seconds for all of it, 5 if it is not given. If they do not suffice nothing is raised, and the broker
+        finds out by itself.
+        """
+        await close_in_good_order(self._connection, check_seconds("timeout", timeout))
 
     async def __aenter__(self) -> Self:
         return await self.open()

@@ -79,11 +79,11 @@ class PostingClient(ClientBase):
             may_be_known = dedupe is not None or extras.get("unique") is not None
             stages = self._followed_stages(stages, may_be_known=may_be_known)
         draft = Draft(body=body, priority=priority, key=key, delay=delay, ttl=ttl, dedupe=dedupe, **extras)
-        command = self._post(queue, draft, tags)
+        command = self._post(queue, draft, tags, repeatable=wait is not None)
         command.notify = stages
         connection = self._connection
         if wait is None:
-            await connection.tell(command)
+            await connection.tell(command, limit(connection, timeout))
             return None
         command.label = connection.new_label()
         repeatable = command.dedupe is not None
@@ -105,12 +105,12 @@ class PostingClient(ClientBase):
             check_choice("notify", stage, STAGES)
         return tuple(dict.fromkeys((*stages, *(("sync",) if may_be_known else ()), *ENDS)))
 
-    def _post(self, queue: str, draft: Draft, tags: Tags) -> Post:
+    def _post(self, queue: str, draft: Draft, tags: Tags, *, repeatable: bool = True) -> Post:
         check_name("queue", queue)
         if draft.priority:
             check_whole("priority", draft.priority, 0, LARGEST_PRIORITY)
         dedupe = draft.dedupe
-        if dedupe is None and draft.key is None and self.options.repeat_posts:
+        if dedupe is None and repeatable and draft.key is None and self.options.repeat_posts:
             self._posts += 1
             dedupe = f"{self._dedupe}{self._posts}"
         elif dedupe is not None:
@@ -143,8 +143,9 @@ class PostingClient(ClientBase):
     ) -> Posted:
         """Post everything that an iterable, or an asynchronous one, brings: bodies, or `Draft`s that say more.
 
-        At most `window` messages (and 16 MiB) are under way. One that is refused is in `errors` of the result, and does
-        not stop the others. `on_progress` is called with the result so far after each 1,000 messages and at the end.
+        At most `window` messages (and 16 MiB) are under way, and each has `timeout` seconds. One that is refused is in
+        `errors` of the result, and does not stop the others. `on_progress` is called with the result so far after each
+        1,000 messages and at the end.
         """
         check_choice("wait", wait, PERSISTENCES)
         check_whole("window", window, 1, MOST_AT_ONCE)

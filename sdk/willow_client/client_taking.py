@@ -111,10 +111,12 @@ class TakingClient(ClientBase):
         in_flight: int = 16,
         work_timeout: float | None = None,
         start: Literal["new", "oldest"] | int | None = None,
+        timeout: Limit = NotGiven,
     ) -> Subscription:
         """Messages as they come, for `async for`; never more than `in_flight` that are not finished.
 
-        `start` says where a first subscription to a stream begins: "new", "oldest" or an index.
+        `start` says where a first subscription to a stream begins: "new", "oldest" or an index. `timeout` is for the
+        broker's answer that it has begun; then messages are waited for without end.
         """
         check_whole("in_flight", in_flight, 1, MOST_IN_FLIGHT)
         if isinstance(start, str):
@@ -129,7 +131,7 @@ class TakingClient(ClientBase):
             work_timeout=check_seconds("work_timeout", work_timeout, above_zero=True),
             from_=start,
         )
-        return Subscription(self._connection, command)
+        return Subscription(self._connection, command, limit(self._connection, timeout))
 
     def worker(self, queue: str, handler: Any, **how: Unpack[WorkerArguments]) -> QueueWorker:
         """`async with`: works on the messages of a queue in the background until its end, and then drains.

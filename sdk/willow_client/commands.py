@@ -117,6 +117,11 @@ class Create(Command):
     retention_count: int | None = None
     retention_acked: bool | None = None
     keep_bodies: bool | None = None
+    group_in_flight: int | None = None
+    max_in_flight: int | None = None
+    rate: float | None = None
+    burst: float | None = None
+    keep_replies: float | None = None
 
 
 class Subscribe(Command):

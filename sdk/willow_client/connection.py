@@ -6,8 +6,9 @@ socket is replaced by a new one that takes up the same identity.
 
 import asyncio
 import logging
+import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
@@ -20,7 +21,9 @@ from willow_client.frames import AnyFrame, Delivery, Error, Hello, decode
 from willow_client.link import Link
 from willow_client.options import Options
 from willow_client.outbox import Outbox
+from willow_client.threads import runs_here
 from willow_client.timetable import Timetable
+from willow_client.websocket import CLOSE_SECONDS
 
 logger = logging.getLogger("willow_client")
 
@@ -67,7 +70,6 @@ class Connection:
         self._calls: dict[int | None, Call] = {}  # under way, by label, in the order in which they were made
         self._outbox = Outbox(batch=options.batch)
         self._flush_is_due = False
-        self.claims_lasted = True  # whether the broker kept them over the last loss of the connection
         self._ended: WillowError | None = ConnectionLost("This client is not open: use `async with`, or await open().")
 
     # opening and closing
@@ -80,21 +82,44 @@ class Connection:
     def is_connected(self) -> bool:
         return self._link.socket is not None
 
-    async def open(self) -> None:
-        """Connect for the first time, to any of the brokers; raises if that fails."""
+    @property
+    def heard_at(self) -> float:
+        """When the broker was last heard of, on the loop's clock."""
+        return self._link.heard_at
+
+    async def open(self, seconds: float | None = None) -> None:
+        """Connect for the first time, to any of the brokers; raises if that fails, or takes longer."""
         self.loop = asyncio.get_running_loop()
+        self._process = os.getpid()
         self.claims = Claims(self, self.loop)
         self._deadlines: Timetable[int] = Timetable(self.loop, self._timed_out)
         self._ended = None
         try:
-            await self._link.open()
+            await self._open(seconds)
         except BaseException as error:
             self._end(error if isinstance(error, WillowError) else ConnectionLost("It was never opened."))
             raise
 
-    async def close(self) -> None:
+    async def _open(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._link.open()
+        except TimeoutError as error:
+            if isinstance(error, WillowError):
+                raise
+            url = without_query(self.brokers.current)
+            raise Timeout(f"There was no connection to {url} within {seconds:g} seconds.") from None
+
+    async def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """`seconds`: that the other side has to close as well."""
         self._end(ConnectionLost("This client was closed."))
-        await self._link.close()
+        await self._link.close(seconds)
+
+    async def all_sent(self) -> None:
+        """Wait until what was said has left, if there is a way out."""
+        self.flush()
+        if self.is_connected:
+            await self._outbox.emptied()
 
     def move(self, url: str) -> None:
         """Go on at another broker, as a client that holds nothing."""
@@ -147,18 +172,28 @@ class Connection:
         if call is not None:
             self._forget(call)
 
-    async def tell(self, command: Command) -> None:
-        """Send a command without waiting for its answer; what the broker has against it is logged."""
-        self.say_later(command)
-        await self._outbox.room()
-        if self._ended is not None:
-            raise self._ended
+    async def tell(self, command: Command, timeout: float | None) -> None:
+        """Send a command without waiting for its answer; what the broker has against it is logged.
 
-    def say_later(self, command: Command) -> None:
-        """The same, whether or not there is room; for what is small and seldom."""
+        If too much is to be sent already, wait until there is room.
+        """
         if self._ended is not None:
             raise self._ended
-        self._send_soon(encode(command))
+        encoded = encode(command)
+        self._send_soon(encoded)
+        if not self._outbox.has_room:
+            await self._wait_for_room(encoded, timeout)
+
+    async def _wait_for_room(self, encoded: bytes, timeout: float | None) -> None:
+        try:
+            async with asyncio.timeout(timeout):
+                await self._outbox.room()
+        except TimeoutError:
+            if self._outbox.withdraw(encoded):
+                reason = "it was not sent, because the broker takes nothing or cannot be reached"
+                raise Timeout(f"Within {timeout:g} seconds {reason}.") from None
+        if self._ended is not None:
+            raise self._ended
 
     def say(self, command: Command) -> None:
         """Send a command that has a meaning on this socket only; while there is none, it is dropped."""
@@ -169,6 +204,27 @@ class Connection:
         """Give messages back without waiting for the answer. Without a connection there is no need to."""
         for command in self.claims.release_commands(deliveries):
             self.say(command)
+
+    def give_back(self, deliveries: Iterable[Delivery], timeout: float | None = None) -> list[asyncio.Future[Any]]:
+        """The same, with answers."""
+        answers = []
+        for command in self.claims.release_commands(deliveries):
+            if self.is_connected:
+                command.response = "write"
+                answers.append(self.ask(command, repeatable=False, timeout=timeout))
+        return answers
+
+    def soon(self, action: Callable[..., None], *arguments: Any) -> None:
+        """Do something in the event loop: at once if it is this thread's. Objects may be freed in any thread.
+
+        A process that was forked leaves its parent's loop alone.
+        """
+        if self._ended is not None or self._process != os.getpid() or self.loop.is_closed():
+            return
+        if runs_here(self.loop):
+            action(*arguments)
+        else:
+            self.loop.call_soon_threadsafe(action, *arguments)
 
     def _send_soon(self, encoded: bytes) -> None:
         self._outbox.put(encoded)
@@ -249,8 +305,7 @@ class Connection:
             self._listener.connected(node)
 
     def _resume(self, *, was_known: bool) -> None:
-        """Claims have lasted if the broker knew us in time; each is asked after, to be sure."""
-        self.claims_lasted = was_known and self._link.seconds_lost < self.options.hold
+        """Claims may have lasted: each is asked after."""
         if not was_known:
             lost = ConnectionLost("The connection was lost, and what this client was to be told with it.")
             for call in [call for call in self._calls.values() if not call.needs_repeating]:

@@ -90,7 +90,7 @@ class ConnectionLost(WillowError, ConnectionError):
         super().__init__("Unavailable", "connection", message)
 
 
-class Timeout(WillowError, TimeoutError):
+class Timeout(Unavailable, TimeoutError):
     """The answer did not come within the call's `timeout`."""
 
     def __init__(self, message: str) -> None:
@@ -123,5 +123,8 @@ def broker_error(code: str, key: str, message: str) -> WillowError:
 
 def told_to_broker(error: BaseException) -> str:
     """The caller's own failure as the broker keeps it: no NUL, nothing that is not text, not without end."""
-    text = f"{type(error).__name__}: {error}"[:LONGEST_ERROR].replace("\0", "\ufffd")
-    return text.encode(errors="replace").decode()
+    return as_told(f"{type(error).__name__}: {error}")
+
+
+def as_told(text: str) -> str:
+    return text[:LONGEST_ERROR].replace("\0", "\ufffd").encode(errors="replace").decode()

@@ -82,6 +82,11 @@ class Queue(Frame, frozen=True):
     retention_count: int | None = None
     retention_acked: bool = False
     keep_bodies: bool = False
+    group_in_flight: int | None = None
+    max_in_flight: int | None = None
+    rate: float | None = None
+    burst: float | None = None
+    keep_replies: float | None = None
 
 
 class Subscribed(Frame, frozen=True):
@@ -138,6 +143,7 @@ class Assignment(Frame, frozen=True, tag="workrequest"):
     work_request_identifier: str
     service: str
     body: WireBody
+    work_timeout: float | None = None  # seconds that it is this worker's without a keepalive
     label: None = None
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from urllib.parse import urlencode
 
 from willow_client.brokers import Brokers
-from willow_client.errors import ConnectionFailed, Unauthorized, WillowError
+from willow_client.errors import ConnectionFailed, Unauthorized, Unavailable, WillowError
 from willow_client.frames import Hello
 from willow_client.opening import OPEN_SECONDS, open_websocket
 from willow_client.options import Options
@@ -19,6 +19,11 @@ logger = logging.getLogger("willow_client")
 FIRST_PAUSE = 0.05  # seconds between two attempts to reconnect, doubled each time
 LONGEST_PAUSE = 5.0  # seconds
 NOT_LET_IN = 4401  # the close code of a broker that wants another key
+NODE_STOPS = 4503  # the close code of one that is stopping
+ELSEWHERE = (
+    ConnectionFailed,
+    Unavailable,
+)  # reasons to try another broker: this one is not there, stops, or has no storage
 
 
 class User(Protocol):
@@ -50,7 +55,7 @@ class Link:
         self._hello: asyncio.Future[Hello] | None = None
         self._reconnecting: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._lost_at = 0.0  # on the loop's clock
+        self._heard_at = 0.0  # of the last socket, on the loop's clock
         self.socket: WebSocket | None = None
 
     async def open(self) -> None:
@@ -59,17 +64,17 @@ class Link:
             try:
                 await self._connect()
                 return
-            except ConnectionFailed:
+            except ELSEWHERE:
                 self._brokers.failed()
                 if not left:
                     raise
 
-    async def close(self) -> None:
+    async def close(self, seconds: float) -> None:
         if self._reconnecting is not None:
             self._reconnecting.cancel()
         if self.socket is not None:
             socket, self.socket = self.socket, None
-            await socket.close()
+            await socket.close(seconds)
 
     def move(self, url: str) -> None:
         """Go on at another broker, as a client that holds nothing."""
@@ -89,9 +94,9 @@ class Link:
         return True
 
     @property
-    def seconds_lost(self) -> float:
-        """Since the last loss of the socket."""
-        return asyncio.get_running_loop().time() - self._lost_at
+    def heard_at(self) -> float:
+        """When the broker was last heard of, on the loop's clock."""
+        return self._heard_at if self.socket is None else self.socket.heard_at
 
     async def _connect(self) -> None:
         """Open a socket and wait for the broker's hello on it."""
@@ -108,7 +113,7 @@ class Link:
                 ping_interval=self._options.ping_interval,
                 ssl=self._options.ssl,
             )
-            socket.closed.add_done_callback(lambda closed: self._lost(socket, url, closed.result()))
+            socket.closed.add_done_callback(lambda closed: self._lost(socket, url, hello, closed.result()))
             said = await _greeting(socket, url, hello)
         finally:
             self._hello = None
@@ -116,12 +121,16 @@ class Link:
         self.socket = socket
         self._user.connected(said.node, is_known=before == said.id, is_first=before is None)
 
-    def _lost(self, socket: WebSocket, url: str, close_code: int | None) -> None:
-        self.refuse(_why_closed(url, close_code))
+    def _lost(self, socket: WebSocket, url: str, hello: asyncio.Future[Hello], close_code: int | None) -> None:
+        """`hello`: that of this socket; the next one may be awaited already."""
+        if not hello.done():
+            hello.set_exception(_why_closed(url, close_code))
         if socket is self.socket and self._user.is_open:
             self.socket = None
             loop = asyncio.get_running_loop()
-            self._lost_at = loop.time()
+            self._heard_at = socket.heard_at
+            if close_code == NODE_STOPS:
+                self._brokers.failed()
             self._user.disconnected()
             self._reconnecting = loop.create_task(self._reconnect())
 
@@ -135,7 +144,7 @@ class Link:
                 return
             except WillowError as error:
                 logger.info("Not connected to the broker yet: %s", error)
-                if isinstance(error, ConnectionFailed):
+                if isinstance(error, ELSEWHERE):
                     self._brokers.failed()
             else:
                 return

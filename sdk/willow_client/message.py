@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from willow_client.arguments import check_seconds
-from willow_client.bodies import Body, WithBody, to_wire
+from willow_client.bodies import Body, WireBody, WithBody, to_wire
 from willow_client.calls import NOT_YOURS, AwaitedCall, error_of
 from willow_client.claims import id_of
 from willow_client.commands import ClaimCommand, Fail, Finish, Keepalive, Persistence, Release
@@ -22,13 +22,14 @@ class Message(WithBody):
     A popped one has ended already.
     """
 
-    __slots__ = ("_connection", "_delivery", "_open")
+    __slots__ = ("_begun", "_connection", "_delivery", "_open")
 
     def __init__(self, connection: Connection, delivery: Delivery) -> None:
         self._body = delivery.body
         self._connection = connection
         self._delivery = delivery
         self._open = not delivery.finished
+        self._begun = delivery.finished
 
     def __repr__(self) -> str:
         tags = f" {list(self.tags)}" if self.tags else ""
@@ -36,8 +37,21 @@ class Message(WithBody):
 
     def __del__(self) -> None:
         if self._open and self._connection.claims.holds(self._delivery):
-            self._connection.claims.end(self._delivery)
             logger.warning("%r was neither finished, failed nor released: it will time out", self)
+            self._connection.soon(self._connection.claims.end, self._delivery)
+
+    def read(self) -> WireBody:
+        self.begin()
+        return self._body
+
+    def begin(self) -> None:
+        """Say that the work on it has begun; whoever reads the body says so, too.
+
+        When the client is closed, what has not begun goes back to its queue without an attempt spent.
+        """
+        if not self._begun:
+            self._begun = True
+            self._connection.claims.begin(self._delivery)
 
     @property
     def queue(self) -> str:
@@ -181,7 +195,7 @@ class Message(WithBody):
         if wait is None:
             self._open = False
             connection.claims.end(self._delivery)
-            await connection.tell(command)
+            await connection.tell(command, limit(connection, timeout))
             return
         command.label = connection.new_label()
         call = ClaimCall(connection, command, self._delivery, ends=True)
@@ -193,7 +207,7 @@ class Message(WithBody):
 class ClaimCall(AwaitedCall):
     """A word about a claim. Once it is answered the claim has ended, if the word was to end it."""
 
-    __slots__ = ("_connection", "_delivery", "_ends")
+    __slots__ = ("_connection", "_delivery", "_ends", "_heard_at", "_started_at")
 
     def __init__(
         self, connection: Connection, command: ClaimCommand | Release, delivery: Delivery, *, ends: bool
@@ -202,6 +216,8 @@ class ClaimCall(AwaitedCall):
         self._connection = connection
         self._delivery = delivery
         self._ends = ends
+        self._heard_at = connection.heard_at
+        self._started_at = connection.loop.time() if connection.is_open else 0.0
 
     def take(self, frame: AnyFrame) -> bool:
         if isinstance(frame, Error):
@@ -215,12 +231,20 @@ class ClaimCall(AwaitedCall):
     def _refused(self, frame: Error) -> None:
         if frame.code not in NOT_YOURS:
             self.fail(error_of(frame))
-        elif self._ends and self.repeated and self._connection.claims_lasted:
+        elif self._was_carried_out(frame):
             self._connection.claims.end(self._delivery)
-            self.succeed(None)  # it was carried out when it was sent first, and only the answer was lost
+            self.succeed(None)
         else:
             self._connection.claims.lose(self._delivery)
             self.fail(_lost(frame))
+
+    def _was_carried_out(self, frame: Error) -> bool:
+        """Whether it was when it was sent first, and only the answer was lost: nobody holds the message now, and the
+        claim would have outlasted the outage."""
+        if not (self._ends and self.repeated and frame.code == "NoObject"):
+            return False
+        claims = self._connection.claims
+        return claims.has_lasted(self._delivery, since=self._started_at, heard_at=self._heard_at)
 
 
 def _lost(frame: Error) -> WillowError:

@@ -17,6 +17,7 @@ class Outbox:
         self._bytes = 0
         self._room = asyncio.Event()
         self._room.set()
+        self._emptied = asyncio.Event()
 
     def __bool__(self) -> bool:
         return bool(self._commands)
@@ -66,10 +67,22 @@ class Outbox:
         self._bytes -= size
         if self._bytes < FULL_BYTES:
             self._room.set()
+        if not self._commands:
+            self._emptied.set()
+
+    @property
+    def has_room(self) -> bool:
+        return self._room.is_set()
 
     async def room(self) -> None:
         await self._room.wait()
 
+    async def emptied(self) -> None:
+        if self._commands:
+            self._emptied.clear()
+            await self._emptied.wait()
+
     def let_everybody_go(self) -> None:
         """Nothing is sent any more: whoever waits for room is told so by the connection."""
         self._room.set()
+        self._emptied.set()

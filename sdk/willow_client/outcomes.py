@@ -1,7 +1,7 @@
 """What a handler raises to say how its failure is to be taken. Any other exception is a failed attempt."""
 
 from willow_client.arguments import check_seconds
-from willow_client.errors import LONGEST_ERROR
+from willow_client.errors import as_told
 
 
 class Outcome(Exception):
@@ -10,7 +10,7 @@ class Outcome(Exception):
 
     @property
     def told(self) -> str:
-        return (str(self) or type(self).__name__)[:LONGEST_ERROR]
+        return as_told(str(self) or type(self).__name__)
 
 
 class Retry(Outcome):

@@ -1,9 +1,10 @@
 """Posted messages: receipts, and what becomes of what was posted."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING
 
+from willow_client.arguments import check_seconds
 from willow_client.bodies import from_wire
 from willow_client.calls import AwaitedCall
 from willow_client.commands import Post, Stage
@@ -81,11 +82,15 @@ class Receipt:
         notice = await self._await("finish", timeout)
         return None if notice.reply is None else from_wire(notice.reply)
 
-    async def notices(self) -> AsyncIterator[Stage]:
-        """The stages that were asked for, as they happen, until the message has ended."""
+    async def notices(self, *, timeout: float | None = None) -> AsyncIterator[Stage]:
+        """The stages that were asked for, as they happen, until the message has ended.
+
+        `timeout`: seconds to wait for each.
+        """
+        check_seconds("timeout", timeout, above_zero=True)
         seen = 0
         while True:
-            notice = await self._follow().at(seen)
+            notice = await self._within(timeout, self._follow().at(seen), "next one")
             yield notice.notice  # type: ignore[misc]  # the broker's stages are the protocol's
             if notice.notice in ENDS:
                 return
@@ -101,13 +106,17 @@ class Receipt:
         following = self._follow()
         if stage not in following.stages:
             raise BadArgument("notify", f"The post did not ask for it: post(…, notify=[{stage!r}]).")
+        check_seconds("timeout", timeout, above_zero=True)
+        return await self._within(timeout, following.first(stage), f"notice `{stage}`")
+
+    async def _within(self, timeout: float | None, coming: Awaitable[Notice], awaited: str) -> Notice:
         try:
             async with asyncio.timeout(timeout):
-                return await following.first(stage)
+                return await coming
         except TimeoutError as error:
             if isinstance(error, WillowError):
                 raise
-            raise Timeout(f"The notice `{stage}` of {self!r} did not come within {timeout:g} seconds.") from None
+            raise Timeout(f"The {awaited} of {self!r} did not come within {timeout:g} seconds.") from None
 
     def _follow(self) -> "FollowedPost":
         if self._following is None:

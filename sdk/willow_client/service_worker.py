@@ -239,12 +239,13 @@ class ServiceWorker:
 
     async def _answer(self, request: Request) -> None:
         runner = self._runners.take()
-        with request.kept_alive():
+        with request.kept_alive(lambda: self._lost_request(request)):
             try:
                 answer = reply_with(await runner.run(request))
             except (Exception, asyncio.CancelledError) as error:
                 if is_being_cancelled():
-                    del self._at_work[request.identifier]
+                    runner.close()
+                    self._gone(request)
                     raise
                 if not isinstance(error, Outcome):
                     logger.exception("A request to %s failed", request.service)
@@ -252,6 +253,20 @@ class ServiceWorker:
         self._runners.put_back(runner)
         self._replies[request.identifier] = answer
         self._done(request)
+
+    def _lost_request(self, request: Request) -> None:
+        """Its time is over, or another worker has it: nobody waits for this one's answer."""
+        task = self._at_work.get(request.identifier)
+        if task is not None:
+            logger.warning("%r was lost while it was worked on", request)
+            task.cancel()
+
+    def _gone(self, request: Request) -> None:
+        """It is not at work any more, and there is no answer."""
+        del self._at_work[request.identifier]
+        if self._in_line and not self._stopping:
+            self._report([])
+        self._move_when_idle()
 
     def _say_failed(self, identifier: str, error: str, *, final: bool) -> None:
         stamp = self._config.stamp()
@@ -293,7 +308,7 @@ class ServiceWorker:
             self._move_when_idle()
 
     def _move_when_idle(self) -> None:
-        if self._moves_to is not None and not self._at_work:
+        if self._moves_to is not None and not self._at_work and not self._stopping:
             self._in_line = False
             self._replies.clear()  # they have just been sent, and the next broker knows nothing of them
             self._connection.move(self._moves_to)

@@ -5,10 +5,11 @@ from collections import deque
 from types import TracebackType
 from typing import Self
 
+from willow_client.arguments import check_seconds
 from willow_client.calls import StandingCall
 from willow_client.commands import Match, Subscribe, Unsubscribe
 from willow_client.connection import Connection, Terms
-from willow_client.errors import ObjectAlreadyExists, WillowError
+from willow_client.errors import ObjectAlreadyExists, Timeout, WillowError
 from willow_client.frames import AnyFrame, Delivery, Error, Notice
 from willow_client.message import Message
 
@@ -22,9 +23,11 @@ class Subscription:
     attempt spent; `break` out of `async for` is an end, too, unless `async with` says otherwise.
     """
 
-    def __init__(self, connection: Connection, command: Subscribe) -> None:
+    def __init__(self, connection: Connection, command: Subscribe, timeout: float | None) -> None:
+        """`timeout`: seconds that the broker has to answer that it has begun."""
         self._connection = connection
         self._command = command
+        self._timeout = timeout
         self._terms: Terms = (command.queue, frozenset(command.tags), _match(command))
         self._call: SubscriptionCall | None = None
         self._entered = False
@@ -58,12 +61,14 @@ class Subscription:
         """Messages that came and were not looked at yet."""
         return len(self._call.deliveries) if self._call is not None else 0
 
-    async def close(self, *, forget: bool = False) -> None:
+    async def close(self, *, forget: bool = False, timeout: float = CLOSE_SECONDS) -> None:
         """End it; what came and was not looked at goes back to its queue.
 
-        `forget` gives up a stream's position as well.
+        `forget` gives up a stream's position as well. `timeout`: seconds to wait for the broker's word that it has
+        everything back; if it does not come, nothing is raised, and the broker finds out by itself.
         """
-        await self._give_back(self._end(forget=forget))
+        check_seconds("timeout", timeout)
+        await self._give_back(self._end(forget=forget), timeout)
 
     def _end(self, *, forget: bool = False) -> list[Delivery]:
         """From here on nothing more comes, and the client can subscribe anew. Returns what is to be given back."""
@@ -76,17 +81,15 @@ class Subscription:
         connection.say(Unsubscribe(label=call.label, forget=forget))
         return [delivery for delivery in call.deliveries if connection.claims.holds(delivery)]
 
-    async def _give_back(self, deliveries: list[Delivery]) -> None:
-        connection = self._connection
-        answers = []
-        for command in connection.claims.release_commands(deliveries):
-            if connection.is_connected:
-                command.response = "write"
-                answers.append(connection.ask(command, repeatable=False, timeout=CLOSE_SECONDS))
-        await asyncio.gather(*answers, return_exceptions=True)
+    async def _give_back(self, deliveries: list[Delivery], seconds: float = CLOSE_SECONDS) -> None:
+        await asyncio.gather(*self._connection.give_back(deliveries, seconds), return_exceptions=True)
 
-    def abandon(self) -> None:
-        """The loop over it was left: end it now, and give back soon."""
+    def left(self) -> None:
+        """The loop over it was left: end it now, and give back soon. Called in whatever thread frees the loop."""
+        if self._call is not None:
+            self._connection.soon(self._abandon)
+
+    def _abandon(self) -> None:
         if self._call is not None and self._connection.is_open:
             task = self._connection.loop.create_task(self._give_back(self._end()))
             self._connection.background.add(task)
@@ -97,16 +100,22 @@ class Subscription:
             self._refuse_a_second_one()
             self._command.label = self._connection.new_subscription_label()
             self._call = SubscriptionCall(self._connection, self._command)
-            self._connection.start(self._call)
+            self._connection.start(self._call, self._timeout)
             self._connection.open_subscriptions[self._terms] = self
         call = self._call
         try:
             await asyncio.shield(call.answer)
-        except WillowError:
-            self._call = None
-            self._connection.open_subscriptions.pop(self._terms, None)
+        except WillowError as error:
+            if self._call is call:
+                self._refused(call, error)
             raise
         return call
+
+    def _refused(self, call: "SubscriptionCall", error: WillowError) -> None:
+        self._call = None
+        self._connection.open_subscriptions.pop(self._terms, None)
+        if isinstance(error, Timeout):  # the broker may still come to it
+            self._connection.say(Unsubscribe(label=call.label))
 
     def _refuse_a_second_one(self) -> None:
         """The broker would take the first for replaced, and its reader would wait for ever."""
@@ -130,7 +139,7 @@ class Iteration:
         return await self._subscription.__anext__()
 
     def __del__(self) -> None:
-        self._subscription.abandon()
+        self._subscription.left()
 
 
 class SubscriptionCall(StandingCall):

@@ -97,21 +97,26 @@ class Client:
             self.open()
         return self._client
 
-    def open(self) -> Self:
+    @property
+    def is_open(self) -> bool:
+        """Opened and not closed; it may be reconnecting."""
+        return self._client.is_open
+
+    def open(self, *, timeout: Limit = NotGiven) -> Self:
         """Connect now, if it is not connected yet."""
         with self._lock:
             if not self._is_new and self._client.is_open:
                 return self
             client = asynchronous.Client(self._url, self._options)
-            background.run(client.open())
+            background.run(client.open(timeout=timeout))
             self._client, self._is_new = client, False
         return self
 
-    def close(self) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """Give back what was not begun, and disconnect."""
         with self._lock:
             if self._client.is_open:
-                background.run(self._client.close())
+                background.run(self._client.close(timeout=timeout))
 
     def __enter__(self) -> Self:
         return self.open()

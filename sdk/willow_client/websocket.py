@@ -39,11 +39,12 @@ class WebSocket(asyncio.Protocol):
         self._reader = FrameReader()
         self._fragments: list[bytes] = []
         self._ping_interval = ping_interval
-        self._heard_since_ping = True
+        self._pinged_at = 0.0
         self._watch: asyncio.TimerHandle | None = None
         self._congested = False
         self._is_open = False
         self._close_code: int | None = None
+        self.heard_at = self._loop.time()  # when the last bytes came
         self.opened: asyncio.Future[None] = self._loop.create_future()
         self.closed: asyncio.Future[int | None] = self._loop.create_future()  # with the close code
 
@@ -55,10 +56,10 @@ class WebSocket(asyncio.Protocol):
     def send(self, text: bytes) -> None:
         self._transport.write(frame(TEXT, text))
 
-    async def close(self) -> None:
+    async def close(self, seconds: float = CLOSE_SECONDS) -> None:
         """Send a close frame and wait for the other side, but not for long."""
         self._send_close(NORMAL_CLOSURE)
-        await asyncio.wait([self.closed], timeout=CLOSE_SECONDS)
+        await asyncio.wait([self.closed], timeout=seconds)
         self.abort()
 
     def abort(self) -> None:
@@ -75,7 +76,7 @@ class WebSocket(asyncio.Protocol):
             self._transport.write(data)
 
     def data_received(self, data: bytes) -> None:
-        self._heard_since_ping = True
+        self.heard_at = self._loop.time()
         if not self.opened.done():
             data = self._shake_hands(data)
         if not self._is_open or not data:
@@ -154,10 +155,10 @@ class WebSocket(asyncio.Protocol):
 
     def _look_for_life(self) -> None:
         """A peer that answers neither with frames nor with a pong for an interval is gone."""
-        if not self._heard_since_ping:
+        if self.heard_at < self._pinged_at:
             self._transport.abort()
             return
-        self._heard_since_ping = False
+        self._pinged_at = self._loop.time()
         if self._is_open:
             self._transport.write(frame(PING, b""))
         self._watch = self._loop.call_later(self._ping_interval, self._look_for_life)

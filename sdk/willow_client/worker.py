@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from willow_client.arguments import Tags, check_choice, check_seconds, check_whole
 from willow_client.commands import Match
-from willow_client.errors import BadArgument, WillowError, told_to_broker
+from willow_client.errors import BadArgument, Overloaded, TooLarge, Unavailable, WillowError, told_to_broker
 from willow_client.handlers import Awaited, Handler, InThread, Runner, is_asynchronous
 from willow_client.message import Message
 from willow_client.outcomes import GiveUp, Retry
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("willow_client")
 
 MOST_AT_ONCE = 4096  # jobs
+SETTLE_SECONDS = 5.0  # that a worker that stops has to tell the broker how its last jobs ended
+# Seconds before a broker that could not store the end of a job is told again, doubled each time.
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
 EventKind: TypeAlias = Literal["started", "finished", "retried", "given_up", "failed", "timed_out", "lost", "released"]
 
 
@@ -124,8 +128,11 @@ class QueueWorker:
         await self._subscription.close()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=0 if at_once else self._drain_timeout)
-        for slot in self._slots:
-            slot.interrupt("released")
+            for slot in self._slots:
+                slot.interrupt("released")
+            await asyncio.wait(self._tasks, timeout=SETTLE_SECONDS)
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for slot in self._slots:
             slot.close()
@@ -202,11 +209,17 @@ class Slot:
         self._is_busy = True
         self._interrupted = None
         began = time.monotonic()
+        message.begin()
         self._worker.report("started", message)
         kind, error, reply = await self._run(message)
-        kind, error = await self._settle(message, kind, error, reply)
-        self._worker.report(kind, message, began, error)
-        self._is_busy = False
+        try:
+            kind, error = await self._settle(message, kind, error, reply)
+        except asyncio.CancelledError:  # the broker did not answer before the worker had to go
+            kind = "lost"
+            raise
+        finally:
+            self._worker.report(kind, message, began, error)
+            self._is_busy = False
 
     async def _run(self, message: Message) -> tuple[EventKind, BaseException | None, Any]:
         """How the handler ended, what it raised, and what it returned."""
@@ -233,30 +246,41 @@ class Slot:
     async def _settle(
         self, message: Message, kind: EventKind, error: BaseException | None, reply: Any = None
     ) -> tuple[EventKind, BaseException | None]:
-        """Tell the broker how it ended. That this fails is no reason to stop working."""
-        try:
-            if kind == "lost":
+        """Tell the broker how it ended, until it has heard. That it will not is no reason to stop working."""
+        if kind == "failed" and error is not None:
+            logger.error("The work on %r failed", message, exc_info=error)
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                await self._tell(message, kind, error, reply)
+                return kind, error
+            except (BadArgument, TooLarge) as refused:  # what the handler returned cannot be a reply
+                return await self._settle(message, "failed", refused)
+            except (Unavailable, Overloaded) as refused:
+                logger.warning("%r could not be settled as %s yet: %s", message, kind, refused)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            except WillowError as refused:
+                logger.warning("%r could not be settled as %s: %s", message, kind, refused)
                 message.let_go()
-            elif kind == "released":
-                await message.release()
-            elif kind == "finished":
-                await message.finish(reply)
-            elif kind == "timed_out":
-                await message.fail(f"It took longer than {self._time_limit:g} seconds.")
-            elif isinstance(error, Retry):
-                await message.fail(error.told, delay=error.delay)
-            elif isinstance(error, GiveUp):
-                await message.give_up(error.told)
-            elif error is not None:
-                logger.error("The work on %r failed", message, exc_info=error)
-                await message.fail(told_to_broker(error))
-        except BadArgument as refused:  # what the handler returned cannot be a reply
-            logger.error("The work on %r failed: %s", message, refused)
-            return await self._settle(message, "failed", refused)
-        except WillowError as refused:
-            logger.warning("%r could not be settled as %s: %s", message, kind, refused)
-            return ("lost", refused) if not message.is_held else (kind, refused)
-        return kind, error
+                return "lost", refused
+
+    async def _tell(self, message: Message, kind: EventKind, error: BaseException | None, reply: Any) -> None:
+        """Without a limit: as long as the claim lasts it is not too late, and then the broker says so."""
+        if kind == "lost":
+            message.let_go()
+        elif kind == "released":
+            await message.release(timeout=None)
+        elif kind == "finished":
+            await message.finish(reply, timeout=None)
+        elif kind == "timed_out":
+            await message.fail(f"It took longer than {self._time_limit:g} seconds.", timeout=None)
+        elif isinstance(error, Retry):
+            await message.fail(error.told, delay=error.delay, timeout=None)
+        elif isinstance(error, GiveUp):
+            await message.give_up(error.told, timeout=None)
+        elif error is not None:
+            await message.fail(told_to_broker(error), timeout=None)
 
 
 def _kind_of(error: BaseException) -> EventKind:

@@ -28,6 +28,7 @@ class Working:
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.current_task()
+        self.message.begin()
         self.message.tell_when_lost(self._cancel)
         return self
 

@@ -48,6 +48,20 @@ async def test_restarts_cost_no_attempts_of_what_was_not_begun(broker: Cluster, 
     assert await attempts_of_all(client, queue, JOBS - 4) == [1] * (JOBS - 4)
 
 
+async def test_a_closed_client_gives_back_what_nobody_looked_at(broker: Cluster, client: Client, queue: str) -> None:
+    await client.create(queue, retry_delay=0)
+    await client.post_many(queue, map(str, range(6)))
+    async with willow_client.connect(broker.node.url) as leaving:
+        messages = await leaving.fetch_many(queue, 5)
+        await messages[0].finish()
+        assert messages[1].text == "1"
+        assert "2" in repr(messages[2])  # which is no look
+        async with asyncio.timeout(PATIENCE):
+            await leaving.close()
+    again = {message.text: message.attempt for message in await client.fetch_many(queue, 10)}
+    assert again == {"1": 2, "2": 1, "3": 1, "4": 1, "5": 1}
+
+
 async def test_a_closed_subscription_gives_back_in_place(client: Client, other: Client, queue: str) -> None:
     await client.post_many(queue, ["0", "1", "2"])
     async with client.subscribe(queue, in_flight=3) as messages:

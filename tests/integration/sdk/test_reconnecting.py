@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 import willow_client
-from willow_client import Client, Message, Request, serve
+from willow_client import ClaimLost, Client, JobEvent, Message, Request, Timeout, serve
 
 from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, Cluster
@@ -147,3 +147,90 @@ async def test_a_finish_whose_answer_was_lost_is_no_error(
         proxy.reset()
         proxy.flow()
         await finishing
+
+
+async def test_a_finish_that_came_too_late_is_no_success(
+    broker: Cluster, proxy: Proxy, client: Client, queue: str
+) -> None:
+    """The claim's time ran out during the outage, and the first finish never arrived."""
+    await client.post(queue, "m")
+    async with asyncio.timeout(PATIENCE), willow_client.connect(proxy.url, hold=PATIENCE) as worker:
+        message = await worker.fetch(queue, work_timeout=0.5)
+        assert message is not None
+        proxy.stall()
+        finishing = asyncio.ensure_future(message.finish())
+        while broker.query("SELECT 1 FROM delivery_message WHERE queue_id = %s AND attempts = 1", message.shard) and (
+            broker.query("SELECT 1 FROM delivery_message WHERE queue_id = %s AND holder IS NOT NULL", message.shard)
+        ):
+            await asyncio.sleep(LOOK_SECONDS)
+        proxy.reset()
+        proxy.flow()
+        with pytest.raises(ClaimLost):
+            await finishing
+
+
+async def test_the_end_of_a_job_is_told_when_the_broker_is_back(
+    broker: Cluster, proxy: Proxy, client: Client, queue: str
+) -> None:
+    """However long that takes: the limit of a call is none for a worker, and nothing is called finished before."""
+    await client.post(queue, "m")
+    events: list[JobEvent] = []
+    at_work, let_go, told = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        at_work.set()
+        await let_go.wait()
+
+    def hook(event: JobEvent) -> None:
+        events.append(event)
+        if event.kind != "started":
+            told.set()
+
+    async with (
+        asyncio.timeout(PATIENCE),
+        willow_client.connect(proxy.url, timeout=0.1, hold=PATIENCE) as busy,
+        busy.worker(queue, handle, on_event=hook),
+    ):
+        await at_work.wait()
+        proxy.stall()
+        let_go.set()
+        with pytest.raises(Timeout):
+            await busy.post(queue, "later than the finish", timeout=0.3)
+        assert [event.kind for event in events] == ["started"]
+        proxy.reset()
+        proxy.flow()
+        await told.wait()
+    assert [(event.kind, event.error) for event in events] == [("started", None), ("finished", None)]
+    assert await client.pop(queue) is None
+
+
+async def test_a_job_whose_claim_did_not_last_is_reported_as_lost(
+    broker: Cluster, proxy: Proxy, client: Client, queue: str
+) -> None:
+    await client.create(queue, retry_delay=0)
+    await client.post(queue, "m")
+    kinds: asyncio.Queue[str] = asyncio.Queue()
+    let_go = asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        if message.attempt == 1:
+            with suppress(asyncio.CancelledError):
+                await let_go.wait()
+
+    async with (
+        asyncio.timeout(PATIENCE),
+        willow_client.connect(proxy.url, hold=0) as busy,
+        busy.worker(queue, handle, concurrency=1, on_event=lambda event: kinds.put_nowait(event.kind)),
+    ):
+        assert await kinds.get() == "started"
+        proxy.stall()
+        proxy.reset()
+        while broker.query(
+            "SELECT 1 FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id"
+            " WHERE q.name = %s AND m.holder IS NOT NULL",
+            queue,
+        ):
+            await asyncio.sleep(LOOK_SECONDS)
+        let_go.set()
+        proxy.flow()
+        assert [await kinds.get() for _ in range(3)] == ["lost", "started", "finished"]

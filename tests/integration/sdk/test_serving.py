@@ -19,6 +19,7 @@ from willow_client import (
     GiveUp,
     Request,
     Retry,
+    Timeout,
     WillowError,
     connect,
     serve,
@@ -29,6 +30,7 @@ from willow_client.timers import Timers
 from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, THROUGH_RESTARTS, Cluster
 from tests.support.fixtures import StartCluster
+from tests.support.keepalives import Keepalives
 from tests.support.keys import make_key
 from tests.support.workers import configure
 from willow_site.configuration import PROJECT_FOLDER
@@ -428,3 +430,41 @@ async def test_a_served_program_drains_when_it_is_terminated(broker: Cluster, cl
         worker.stdin.flush()
         assert await reply == b"done"
         assert await asyncio.to_thread(worker.wait, PATIENCE) == 0
+
+
+# what a worker holds
+
+
+async def test_requests_are_kept_alive_as_often_as_their_own_time_asks(
+    broker: Cluster, client: Client, service: str, keepalives: Keepalives
+) -> None:
+    await client.create(f"service:{service}", heartbeat_timeout=keepalives.LEASE_SECONDS / 2)
+
+    async def answer(request: Request) -> str:
+        await keepalives.wait_for(3)
+        return str(request.work_timeout)
+
+    async with serve(broker.node.url, service, answer):
+        assert await client.request(service, "q", timeout=None) == b"30.0"
+
+
+@pytest.mark.usefixtures("keepalives")
+async def test_a_request_that_nobody_waits_for_any_more_is_cancelled(
+    broker: Cluster, client: Client, service: str
+) -> None:
+    cancelled = asyncio.Event()
+
+    async def answer(request: Request) -> str:
+        if request.text == "quick":
+            return "here"
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return "never"
+
+    async with asyncio.timeout(PATIENCE), serve(broker.node.url, service, answer):
+        with pytest.raises(Timeout):
+            await client.request(service, "slow", timeout=0.5)
+        await cancelled.wait()
+        assert await client.request(service, "quick") == b"here"

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from willow_client import BadArgument, ConnectionFailed, Request, serve, sync
+from willow_client import BadArgument, ConnectionFailed, Request, Timeout, WillowError, serve, sync
+from willow_client import Message as HeldMessage
 
 from tests.support.cluster import PATIENCE, Cluster
 from willow_site.configuration import PROJECT_FOLDER
@@ -40,17 +41,6 @@ def test_the_same_methods(willow: sync.Client, queue: str) -> None:
         _ = 1 / 0
     with willow.working(willow.fetch(queue, block_timeout=PATIENCE)) as work:  # type: ignore[arg-type]
         assert work.message.attempt == 2
-
-
-def test_a_loop_over_messages(willow: sync.Client, queue: str) -> None:
-    willow.post_many(queue, map(str, range(10)))
-    for message in willow.subscribe(queue, in_flight=10):
-        message.finish()
-        break
-    attempts: list[int] = []
-    while len(attempts) < 9:
-        attempts += [message.attempt for message in willow.fetch_many(queue, 10, block_timeout=PATIENCE)]
-    assert attempts == [1] * 9
 
 
 def test_a_worker_in_the_background(willow: sync.Client, queue: str) -> None:
@@ -100,25 +90,105 @@ def test_it_connects_when_it_is_used_and_again_after_close(broker: Cluster, queu
         client.post("", "m")
 
 
-FORKING_PROGRAM = """
-import os, sys
-from willow_client import sync, ClaimLost
+def test_the_stages_of_a_post(willow: sync.Client, queue: str) -> None:
+    receipt = willow.post(queue, "m", notify=["assign", "finish"])
+    message = willow.fetch(queue, block_timeout=PATIENCE)
+    assert message is not None
+    message.finish()
+    assert list(receipt.notices(timeout=PATIENCE)) == ["sync", "assign", "finish"]
+    with pytest.raises(Timeout):
+        willow.post(queue, "nobody takes it", notify="finish").finished(timeout=0.1)
 
-willow = sync.connect(sys.argv[1])
+
+def test_a_loop_that_is_left_gives_back_at_once(broker: Cluster, willow: sync.Client, queue: str) -> None:
+    """Nothing else is asked of the client that would wake it."""
+    willow.post_many(queue, map(str, range(10)))
+    messages = willow.subscribe(queue, in_flight=10)
+    for message in messages:
+        message.finish()
+        break
+    with sync.connect(broker.node.url) as other:
+        attempts: list[int] = []
+        while len(attempts) < 9:
+            attempts += [message.attempt for message in other.fetch_many(queue, 10, block_timeout=PATIENCE)]
+        assert attempts == [1] * 9
+    with willow.subscribe(queue, in_flight=10) as messages:
+        willow.post(queue, "again")
+        willow.post(queue, "and again")
+        texts = []
+        for message in messages:
+            texts.append(message.text)
+            message.finish()
+            break
+        texts.append(next(messages).text)
+    assert len(texts) == 2
+
+
+def test_a_call_that_would_wait_for_itself_is_refused(willow: sync.Client, queue: str) -> None:
+    raised: list[BaseException] = []
+    done = threading.Event()
+
+    async def handle(message: HeldMessage) -> None:
+        try:
+            willow.post(queue, "from inside")
+        except WillowError as error:
+            raised.append(error)
+        done.set()
+
+    with willow.worker(queue, handle):
+        willow.post(queue, "m")
+        assert done.wait(PATIENCE)
+    assert "would wait for itself" in str(raised[0])
+
+
+PREFORKING_PROGRAM = """
+import asyncio, os, sys
+from concurrent.futures import ThreadPoolExecutor
+from willow_client import ClaimLost, ConnectionLost, sync
+
+willow = sync.connect(sys.argv[1])  # as in a module of an application
 queue = sys.argv[2]
+
+
+def raises(kind, call):
+    try:
+        call()
+    except kind:
+        return True
+    return False
+
+
+def serve_requests(number):
+    with ThreadPoolExecutor(4) as threads:  # as a server with threads does
+        list(threads.map(lambda request: willow.post(queue, f"child {number}"), range(8)))
+
+    async def asynchronous():  # as views do under ASGI
+        await asyncio.gather(*(asyncio.to_thread(willow.post, queue, f"child {number}") for _ in range(2)))
+
+    asyncio.run(asynchronous())
+
+
 willow.post(queue, "parent")
 held = willow.fetch(queue, block_timeout=20)
+subscription = willow.subscribe(f"{queue}-2")
+receipt = willow.post(f"{queue}-2", "m", notify="finish")
+next(subscription)
 children = []
 for number in range(3):
     child = os.fork()
     if child == 0:
-        try:
-            held.finish()
-        except ClaimLost:
-            willow.post(queue, f"child {number}")
-            willow.close()
-            os._exit(0)
-        os._exit(1)
+        assert raises(ClaimLost, held.finish)
+        assert raises(ConnectionLost, receipt.finished)
+        assert raises(ConnectionLost, lambda: next(subscription))
+        assert raises(ConnectionLost, subscription.close)
+        serve_requests(number)
+        grandchild = os.fork() if number == 0 else None
+        if grandchild == 0:
+            willow.post(queue, "grandchild")
+        elif grandchild:
+            assert os.waitpid(grandchild, 0)[1] == 0
+            willow.post(queue, "child again")
+        sys.exit(0)  # what is to be done at the end is done in each process
     children.append(child)
 assert all(os.waitpid(child, 0)[1] == 0 for child in children)
 held.finish()
@@ -126,13 +196,19 @@ willow.post(queue, "parent again")
 """
 
 
-def test_a_forked_process_has_a_connection_of_its_own(broker: Cluster, willow: sync.Client, queue: str) -> None:
+def test_processes_that_were_forked_have_connections_of_their_own(
+    broker: Cluster, willow: sync.Client, queue: str
+) -> None:
     """As under a server that loads the application first, and under workers that are forked."""
-    subprocess.run(
-        [sys.executable, "-c", FORKING_PROGRAM, broker.node.url, queue],
+    program = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", PREFORKING_PROGRAM, broker.node.url, queue],
         env={"PYTHONPATH": str(PROJECT_FOLDER / "sdk")},
         timeout=PATIENCE,
-        check=True,
+        stderr=subprocess.PIPE,
+        check=False,
     )
-    texts = Counter(message.text for message in willow.pop_many(queue, 10))
-    assert texts == Counter(["child 0", "child 1", "child 2", "parent again"])
+    assert program.returncode == 0, program.stderr.decode()
+    assert b"Traceback" not in program.stderr
+    texts = Counter(message.text for message in willow.pop_many(queue, 100))
+    by_children = {f"child {number}": 10 for number in range(3)}
+    assert texts == Counter(by_children | {"grandchild": 1, "child again": 1, "parent again": 1})
