@@ -10,6 +10,7 @@ from benchmarks.neighbours.attacks import (
     huge_frames,
     logins,
     lookups,
+    revoked,
     tiny_frames,
     unread,
 )
@@ -21,5 +22,5 @@ class Attack(Protocol):
     def attack(self, target: Target, seconds: float) -> Awaitable[Spoils]: ...
 
 
-MODULES = (lookups, http_bodies, half_requests, logins, unread, huge_frames, tiny_frames)
+MODULES = (lookups, revoked, http_bodies, half_requests, logins, unread, huge_frames, tiny_frames)
 ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in MODULES}
