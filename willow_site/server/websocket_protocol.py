@@ -49,6 +49,8 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         self.factory.broken_sockets.forget(self._socket_number)
         self._left = b""
         self._outgoing.clear()
+        # The transport and this object know each other, so that they stay for a while: not what was never sent.
+        self._socket.dataBuffer, self._socket._tempDataBuffer, self._socket._tempDataLen = b"", [], 0
         super().connectionLost(reason)
 
     def _find_end(self) -> None:

@@ -27,7 +27,7 @@ OF_AUTOBAHN = """
 """
 OF_DAPHNES_PROTOCOL = "application_queue check_timeouts handle_reply last_ping muted"
 OF_DAPHNES_SERVER = "create_application handle_reply run stop"
-OF_TWISTED = "_tempDataLen connected connectionLost dataBuffer doRead offset writeSomeData"
+OF_TWISTED = "_tempDataBuffer _tempDataLen connected connectionLost dataBuffer doRead offset writeSomeData"
 OF_ASYNCIOS_QUEUE = "_get _put"
 
 
