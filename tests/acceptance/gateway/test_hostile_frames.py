@@ -8,6 +8,7 @@ import psutil
 from tests.support.client import Client
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.raw_websocket import TEXT, RawWebSocket, frame
+from willow_site.processes import wait_until
 
 MEBIBYTE = 1024 * 1024
 
@@ -16,6 +17,10 @@ def node_process(broker: Cluster) -> psutil.Process:
     process = broker.node._process
     assert process is not None
     return psutil.Process(process.pid)
+
+
+def has_ended(process: psutil.Process) -> bool:
+    return process.status() == psutil.STATUS_ZOMBIE  # until the broker has looked
 
 
 async def test_a_frame_of_millions_of_objects_is_refused_within_bounded_memory(
@@ -38,7 +43,7 @@ async def test_large_frames_are_taken_when_their_process_was_killed(
     await client.post(queue, body)
     for child in node_process(broker).children():
         child.kill()
-        child.wait(PATIENCE)
+    assert wait_until(lambda: all(map(has_ended, node_process(broker).children())), PATIENCE)
     await client.post(queue, body)
     assert len((await client.pop(queue))["body"]) == len(body)
 
