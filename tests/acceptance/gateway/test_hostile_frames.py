@@ -20,7 +20,10 @@ def node_process(broker: Cluster) -> psutil.Process:
 
 
 def has_ended(process: psutil.Process) -> bool:
-    return process.status() == psutil.STATUS_ZOMBIE  # until the broker has looked
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE  # until the broker has looked
+    except psutil.NoSuchProcess:
+        return True
 
 
 async def test_a_frame_of_millions_of_objects_is_refused_within_bounded_memory(
