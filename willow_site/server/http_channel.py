@@ -17,6 +17,8 @@ LINGER_BYTES = 64 * 1024 * 1024  # that are thrown away meanwhile
 class DeadlineChannel(HTTPChannel):
     """Twisted's own deadline starts again with every byte, so one byte a minute would keep a connection for good."""
 
+    transport: Any
+    callLater: Any
     refused = False
     _deadline: Any = None
     _thrown_away = 0  # bytes
@@ -30,7 +32,7 @@ class DeadlineChannel(HTTPChannel):
         super().connectionMade()
         self._expect_within(HEADER_SECONDS)
 
-    def connectionLost(self, reason: Any) -> None:
+    def connectionLost(self, reason: Any = None) -> None:
         self._expect_nothing()
         self._connections.went(self._address)
         super().connectionLost(reason)
