@@ -42,7 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("what", nargs="?", choices=MEASUREMENTS, default="willow")
     parser.add_argument("--quick", action="store_true", help="everything small, in a few minutes")
     parser.add_argument("--runs", "--rounds", type=int, metavar="N", help="of which the medians are taken")
-    parser.add_argument("--only", metavar="NAME,…", help="only these scenarios, peers, attacks or things that grow")
+    parser.add_argument(
+        "--only", metavar="NAME,…", help="only these scenarios, peers, attacks, parts or things that grow"
+    )
     parser.add_argument("--against", metavar="REVISION", default=BEFORE_THE_PRICE_WAS_CUT, help="for `price`")
     parser.add_argument("--profile", action="store_true", help="show where the broker's CPU time goes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the numbers go")
@@ -84,9 +86,9 @@ def _client(scale: Scale, options: argparse.Namespace) -> list[Figure]:
 def _pipeline(scale: Scale, options: argparse.Namespace) -> list[Figure]:
     if importlib.util.find_spec("pyspark") is None:
         sys.exit("PySpark is not installed. `./willow pipeline status` installs it, once.")
-    from benchmarks.pipeline import measure_pipeline  # here, because the other benchmarks do without Spark
+    from benchmarks.pipeline import PARTS, measure_pipeline  # here, because the other benchmarks do without Spark
 
-    return measure_pipeline(scale)
+    return measure_pipeline(scale, _chosen(options, PARTS))
 
 
 def _scenarios(scale: Scale, options: argparse.Namespace) -> list[Figure]:

@@ -46,7 +46,7 @@ QUICK = Scale(
     swept_sizes=(100, 10_000),
     journal_rows=300_000,
     journal_sizes=(100_000, 300_000),
-    day_sizes=(300_000, 3_000_000),
+    day_sizes=(100_000, 3_000_000),
     engine_rows=300_000,
     attack_seconds=6.0,
 )

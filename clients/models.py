@@ -5,6 +5,8 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Now
 
+PREFIX_LENGTH = 12  # characters of a key that are kept in clear
+
 
 class Client(models.Model):
     """A program that registered under a name, or that owns keys."""
@@ -40,7 +42,7 @@ class Key(models.Model):
     """A secret that says who is connecting. Only its hash is kept; `prefix` lets a person tell keys apart."""
 
     client = models.ForeignKey(Client, on_delete=models.CASCADE, related_name="keys")
-    prefix = models.CharField(max_length=12)
+    prefix = models.CharField(max_length=PREFIX_LENGTH)
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the key, in hex.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -105,6 +107,10 @@ class Node(models.Model):
     free_places = models.JSONField(
         db_default=Value({}, models.JSONField()),
         help_text="By queue number: messages that those sessions could still be given.",
+    )
+    reading = models.JSONField(
+        db_default=Value({}, models.JSONField()),
+        help_text="By session number: numbers of the queues it reads, or looked into last. Not all, if they are many.",
     )
     alarms = ArrayField(
         models.TextField(),

@@ -14,14 +14,13 @@ from django.utils import timezone
 from clients.address_ranges import read_ranges
 from clients.auth import key_digest
 from clients.grants import Grants, check_grants, in_usual_order
-from clients.models import Client, Grant, Key, Session
+from clients.models import PREFIX_LENGTH, Client, Grant, Key, Session
 from clients.quotas import check_quotas
 from clients.selectors import grants_of, key_state, live_session_of
 from queues.definitions import NAME_RULE, is_name
 
 KEY_MARK = "wk_"  # lets people, and scanners for leaked secrets, recognise a key of Willow
 KEY_BYTES = 32  # of randomness
-PREFIX_LENGTH = 12  # characters of a key that are kept in clear
 NO_GRACE = timedelta(0)
 NOTHING: Mapping[str, int] = {}
 

@@ -37,6 +37,7 @@ urlpatterns = [
     path("clients/<int:client_id>/", clients.client, name="client"),
     path("clients/<int:client_id>/delete/", clients.client_remove, name="client_remove"),
     path("clients/<int:client_id>/keys/new/", keys.key_new, name="key_new"),
+    path("keys/", keys.keys, name="keys"),
     path("keys/<int:key_id>/rotate/", keys.key_replace, name="key_replace"),
     path("keys/<int:key_id>/revoke/", keys.key_end, name="key_end"),
     path("sessions/", sessions.sessions, name="sessions"),

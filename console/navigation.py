@@ -43,6 +43,7 @@ ITEMS: dict[str, tuple[Item, ...]] = {
     ),
     "Programs": (
         Item("Clients", "devices", "console:clients", ("console:client", "console:client_new", "console:key_new")),
+        Item("Keys", "key", "console:keys", ("console:key_replace", "console:key_end")),
         Item("Sessions", "lan", "console:sessions"),
         Item("Services", "handshake", "console:services", ("console:service",)),
         Item("Service configurations", "tune", "console:service_configs", CONFIG_PAGES),
@@ -57,7 +58,6 @@ ITEMS: dict[str, tuple[Item, ...]] = {
 }
 
 RECORDS = (
-    ("Keys", "key", "clients_key", "clients.view_key"),
     ("Tags", "label", "queues_tag", "queues.view_tag"),
     ("People", "person", "auth_user", "auth.view_user"),
     ("Groups", "group", "auth_group", "auth.view_group"),

@@ -22,7 +22,7 @@ PRODUCER = "urn:willow:pipeline"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 TIMEOUT_SECONDS = 5
 
-READ = ("willow_journal_v1", "willow_queues_v1")
+READ = ("willow_journal_v2", "willow_queues_v1")
 WRITTEN_TABLES = ("queue_facts", "client_facts", "node_facts", "service_facts", "dead_letter_clusters")
 
 

@@ -46,7 +46,7 @@ _WORK: tuple[tuple[str, DataType] | tuple[str, DataType, bool], ...] = (
     *_durations("work"),
 )
 
-# As `willow_journal_v1` has them; `tx` as a number. The archive adds nothing but the folder `day=…`.
+# As `willow_journal_v2` has them; `tx` as a number. The archive adds nothing but the folder `day=…`.
 JOURNAL = _schema(
     ("id", LONG),
     ("tx", LONG),
@@ -66,6 +66,7 @@ JOURNAL = _schema(
     ("size", IntegerType()),
     ("error", TEXT, True),
     ("body", BinaryType(), True),
+    ("extras", TEXT, True),  # a JSON object: headers, group and key; of queues that keep bodies
 )
 
 # As `willow_queues_v1` has them, for the health report.

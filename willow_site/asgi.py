@@ -19,11 +19,13 @@ http_application = get_asgi_application()
 
 # Models can be imported only after get_asgi_application() has set Django up.
 from console.live.consumer import LiveConsumer  # noqa: E402
+from console.post_counting import PostCounting  # noqa: E402
 from delivery.gateway.consumer import ConnectConsumer  # noqa: E402
 from delivery.metrics.several_processes import OwnFile  # noqa: E402
 from delivery.node import life  # noqa: E402
 from willow_site.operations import Operations  # noqa: E402
 
+life.accompany(PostCounting())
 if settings.WILLOW.processes > 1:
     life.accompany(OwnFile())
 

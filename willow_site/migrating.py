@@ -38,5 +38,5 @@ def migrate(tell: Tell) -> None:
     executor = MigrationExecutor(connection)
     planned = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
     if planned:
-        tell(f"Bringing the database up to date: {planned} migrations.")
+        tell(f"Bringing the database up to date: {planned} migration{'' if planned == 1 else 's'}.")
     call_command(Migrate(tell, planned), interactive=False, verbosity=0)

@@ -1,11 +1,16 @@
-"""How time grows with a day: facts of one day's rows, of one queue and of many, straight from files.
+"""How time and memory grow with a day: facts of one day's rows, of one queue and of many, straight from files.
 
-Java's heap is the pipeline's default, whatever the size: a size that needed more would fail.
+Java's heap is the pipeline's default, whatever the size: a size that needed more would fail. Each day is computed by a
+Java of its own, so that what it needed at most is its own.
 """
 
 import tempfile
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,30 +29,51 @@ from pipeline.session import spark_session
 DAY = "2026-01-31T00:00:00Z"
 DAY_MICROSECONDS = 86_400_000_000
 QUEUES = (1, 1000)
+KIB_PER_MIB = 1024
 
 
-def run(stage: Stage, scale: Scale) -> list[Figure]:
-    url = stage.database_url
-    figures = []
+def run(stage: Stage, scale: Scale) -> Iterator[Figure]:
+    for rows in scale.day_sizes:
+        for queues in QUEUES:
+            yield from _in_a_process_of_its_own(stage.database_url, rows, queues)
+
+
+def _in_a_process_of_its_own(url: str, rows: int, queues: int) -> list[Figure]:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(_measured, url, rows, queues).result()
+
+
+def _measured(url: str, rows: int, queues: int) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="willow-growth-") as folder:
         options = Options(database_url=url, read_url=url, archive=Path(folder).as_uri(), memory=DEFAULT_MEMORY)
         with spark_session(options) as spark:
-            for rows in scale.day_sizes:
-                figures += [_measured(spark, f"{options.archive}/{rows}-{queues}", rows, queues) for queues in QUEUES]
-    return figures
+            place = f"{options.archive}/day"
+            _day(spark, rows, queues).write.parquet(place)
+            began, worked = time.perf_counter(), _processor_seconds(spark)
+            facts = queue_facts(good_rows(read_archived(spark, [place])), large=rows > LARGE_ROWS)
+            facts.write.format("noop").mode("overwrite").save()
+            seconds, worked = time.perf_counter() - began, _processor_seconds(spark) - worked
+            memory = _most_memory_of_java(spark)
+    day = f"a day of {rows:,} rows, {queues:,} {'queue' if queues == 1 else 'queues'}"
+    return [
+        Figure(name=f"queue facts of {day}", unit="s", values=[seconds]),
+        Figure(name=f"processor time for {day}", unit="s", values=[worked]),
+        Figure(name=f"most memory of Java for {day}", unit="MiB", values=[memory]),
+    ]
 
 
-def _measured(spark: SparkSession, place: str, rows: int, queues: int) -> Figure:
-    _day(spark, rows, queues).write.parquet(place)
-    began = time.perf_counter()
-    facts = queue_facts(good_rows(read_archived(spark, [place])), large=rows > LARGE_ROWS)
-    facts.write.format("noop").mode("overwrite").save()
-    seconds = time.perf_counter() - began
-    return Figure(
-        name=f"queue facts of a day of {rows:,} rows, {queues:,} queues",
-        unit="s",
-        values=[seconds],
-    )
+def _processor_seconds(spark: SparkSession) -> float:
+    """Of Java, which does the work: what else the machine has to do is not in it."""
+    java: Any = spark.sparkContext._jvm
+    return float(java.java.lang.ProcessHandle.current().info().totalCpuDuration().get().toMillis()) / 1000
+
+
+def _most_memory_of_java(spark: SparkSession) -> float:
+    """What the process ever had of the machine's memory: heap, code and buffers."""
+    jvm: Any = spark.sparkContext._jvm
+    status = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/status").read_text()
+    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(peak) / KIB_PER_MIB
 
 
 def _day(spark: SparkSession, rows: int, queues: int) -> DataFrame:

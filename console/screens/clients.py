@@ -1,20 +1,17 @@
 """Clients: who they are, what they read and hold, and how far they are behind."""
 
-from dataclasses import asdict
-
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
-from clients.grants import written_grants
 from clients.models import Client
-from clients.quotas import effective_quotas, written_quotas
-from clients.selectors import grants_of, key_state, keys_with_grants
+from clients.selectors import keys_with_grants
 from console.asking import Question, answer, ask
 from console.frame import page, screen
 from console.paging import page_of
+from console.screens.keys import shown_keys
 from delivery.figures.clients import client_figures, client_progress
 from delivery.operating.audit import staff
 from delivery.operating.clients import client_create, client_delete
@@ -41,10 +38,6 @@ def clients(request: HttpRequest) -> HttpResponse:
 @screen(May.LOOK)
 def client(request: HttpRequest, client_id: int) -> HttpResponse:
     shown = get_object_or_404(Client, pk=client_id)
-    keys = [
-        (key, key_state(key), written_grants(grants_of(key)), written_quotas(asdict(effective_quotas(key.quotas))))
-        for key in keys_with_grants().filter(client=shown)
-    ]
     return page(
         request,
         "console/client.html",
@@ -55,7 +48,7 @@ def client(request: HttpRequest, client_id: int) -> HttpResponse:
         session=shown.sessions.filter(ended_at=None).select_related("node", "key", "client").first(),
         subscriptions=shown.subscriptions.order_by("name", "label"),
         progress=client_progress(shown),
-        keys=keys,
+        keys=shown_keys(keys_with_grants().filter(client=shown)),
         this=request.get_full_path(),
     )
 

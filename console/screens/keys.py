@@ -1,20 +1,65 @@
-"""A client's keys. A new key is part of the answer that made it, and of nothing that is kept."""
+"""Keys, of all clients and of one. A new key is part of the answer that made it, and of nothing that is kept."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from clients.grants import written_grants
+from clients.grants import in_usual_order, written_grants
 from clients.key_forms import AddressesField, GrantsField, KeyRotationForm, MomentField, QuotasField
-from clients.models import Client, Key
-from clients.selectors import grants_of, keys_with_grants
+from clients.models import PREFIX_LENGTH, Client, Key
+from clients.quotas import effective_quotas, written_quotas
+from clients.selectors import grants_of, key_state, keys_with_grants
 from console.asking import Question, answer, ask
 from console.frame import page, screen
+from console.paging import page_of
 from delivery.operating.audit import staff
 from delivery.operating.clients import NewKey, key_create, key_revoke, key_rotate
 from delivery.operating.permissions import May
+
+HAS_ENDED = Q(revoked_at__isnull=False) | Q(expires_at__lte=Now())
+CHOICES = {"valid": ("valid", ~HAS_ENDED), "ended": ("revoked or expired", HAS_ENDED), "all": ("all", Q())}
+
+
+@screen(May.LOOK)
+def keys(request: HttpRequest) -> HttpResponse:
+    """`state` is one of CHOICES, `of` part of a client's name, or how a key begins."""
+    chosen = request.GET.get("state", "valid")
+    wanted = request.GET.get("of", "").strip()
+    found = keys_with_grants().filter(CHOICES.get(chosen, CHOICES["valid"])[1])
+    if wanted:
+        found = found.filter(Q(client__name__icontains=wanted) | Q(prefix__startswith=wanted[:PREFIX_LENGTH]))
+    listed = page_of(request.GET, found.order_by(), order=["-id"])
+    return page(
+        request,
+        "console/keys.html",
+        title="Keys",
+        lead="What programs connect with, newest first. Those that have ended stay, to show whose they were.",
+        keys=shown_keys(listed.rows),
+        listed=listed,
+        choices=[(name, title) for name, (title, _) in CHOICES.items()],
+        chosen=chosen if chosen in CHOICES else "valid",
+        wanted=wanted,
+    )
+
+
+def shown_keys(listed: Iterable[Key]) -> list[tuple[Any, ...]]:
+    """Each with its state, what it may do, and its quotas."""
+    return [
+        (key, key_state(key), _shown_grants(key), written_quotas(asdict(effective_quotas(key.quotas))))
+        for key in listed
+    ]
+
+
+def _shown_grants(key: Key) -> list[tuple[str, list[str]]]:
+    return [(pattern, in_usual_order(permissions)) for pattern, permissions in sorted(grants_of(key).items())]
 
 
 class KeyForm(forms.Form):

@@ -13,7 +13,7 @@ from console.asking import Question, answer
 from console.frame import page, screen
 from console.live.parts import Part
 from console.paging import page_of
-from delivery.figures.clients import held_by_sessions
+from delivery.figures.clients import held_by_sessions, read_by_sessions
 from delivery.operating.audit import staff
 from delivery.operating.permissions import May
 from delivery.operating.sessions import session_disconnect, session_fail_messages
@@ -32,10 +32,11 @@ def read_sessions(given: QueryDict) -> dict[str, Any]:
     chosen = given.get("state", "open")
     wanted = given.get("of", "").strip()
     listed = page_of(given, _sessions(chosen, wanted), order=["-id"])
-    held = held_by_sessions(session.pk for session in listed.rows)
+    numbers = [session.pk for session in listed.rows]
+    held, read = held_by_sessions(numbers), read_by_sessions(numbers)
     here = f"{reverse('console:sessions')}?{given.urlencode()}"
     return {
-        "sessions": [(session, held.get(session.pk, 0)) for session in listed.rows],
+        "sessions": [(session, read.get(session.pk, []), held.get(session.pk, 0)) for session in listed.rows],
         "listed": listed,
         "choices": [(name, title) for name, (title, _) in CHOICES.items()],
         "chosen": chosen if chosen in CHOICES else "open",

@@ -18,6 +18,7 @@ CONNECTIONS = 10
 
 VIEWS = (
     "willow_journal_v1",
+    "willow_journal_v2",
     "willow_queues_v1",
     "willow_clients_v1",
     "willow_nodes_v1",

@@ -32,7 +32,7 @@ class ClientFigures:
     valid_keys: int
     held: int
     behind: int | None  # None: the client reads no stream
-    reads: list[str]  # names of queues: subscribed to, acknowledged in, or held of
+    reads: list[str]  # names of queues: subscribed to, acknowledged in, held of, waited for, or looked into last
     seen_at: datetime | None  # now, if it is connected; None: never
 
 
@@ -69,6 +69,13 @@ def held_by_sessions(session_ids: Iterable[int]) -> dict[int, int]:
     """How many messages each session holds."""
     with bounded_cursor() as cursor:
         cursor.execute(statement("held_counts"), {"session_id": list(session_ids)})
+        return dict(cursor.fetchall())
+
+
+def read_by_sessions(session_ids: Iterable[int]) -> dict[int, list[str]]:
+    """Names of queues that each session waits for, holds messages of, or looked into last; as their nodes say."""
+    with bounded_cursor() as cursor:
+        cursor.execute(statement("read_by_sessions"), {"session_id": list(session_ids)})
         return dict(cursor.fetchall())
 
 

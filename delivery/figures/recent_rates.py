@@ -1,8 +1,8 @@
 """What happened in the last minutes: posts from the queues' counters, ends from the journal.
 
-Each look adds what is new since the last one, so looking often costs little, and nothing is read while nobody looks.
-Ends are counted at the times in the journal. Posts are spread over the time between two looks, because counters do not
-say when they moved.
+Each look adds what is new since the last one, so looking often costs little, and the journal is not read while nobody
+looks. Ends are counted at the times in the journal. Counters do not say when they moved: posts are spread over the time
+between two counts, and each node counts them all the time (console/post_counting.py).
 """
 
 import threading
@@ -27,13 +27,13 @@ class Rates(NamedTuple):
     """Per minute, by slot, oldest first."""
 
     slots: list[int]  # epoch seconds at which each begins
-    posted: list[float | None]  # None: nobody looked then
+    posted: list[float | None]  # None: nobody counted then
     finished: list[float]
     failed: list[float]
     dead: list[float]
 
     def latest(self, name: str) -> float | None:
-        """Over the last whole minute; None: nobody looked then."""
+        """Over the last whole minute; None: nobody counted then."""
         values = [value for value in getattr(self, name)[-7:-1] if value is not None]
         return sum(values) / len(values) if values else None
 
@@ -43,16 +43,20 @@ class Lately:
         self._lock = threading.Lock()
         self._counts: dict[int, defaultdict[int, Counter[str]]] = {}  # by slot, by queue (0: all), by outcome
         self._newest: dict[int, int] = {}
-        self._looked_at: float | None = None
-        self._first_look: float | None = None
+        self._counted_at: float | None = None
+        self._first_count: float | None = None
         self._read_until = "0"
 
     def look(self, newest: Mapping[int, int], now: float | None = None) -> None:
         """Add what happened since the last look. `newest` is the newest index of every queue."""
+        self.count_posts(newest, now)
+        with self._lock:
+            self._count_ends()
+
+    def count_posts(self, newest: Mapping[int, int], now: float | None = None) -> None:
         with self._lock:
             now = time.time() if now is None else now
             self._count_posts(newest, now)
-            self._count_ends()
             for slot in [slot for slot in self._counts if slot <= now // SLOT_SECONDS - SLOTS]:
                 del self._counts[slot]
 
@@ -62,7 +66,7 @@ class Lately:
         slots = range(last - SLOTS + 1, last + 1)
         with self._lock:
             seen = [self._slot_of(slot, queue_id) for slot in slots]
-            first = None if self._first_look is None else self._first_look // SLOT_SECONDS
+            first = None if self._first_count is None else self._first_count // SLOT_SECONDS
         per_minute = 60 / SLOT_SECONDS
 
         def of(*outcomes: str) -> list[float]:
@@ -76,23 +80,24 @@ class Lately:
         )
 
     def posts_of(self, queue_id: int, now: float | None = None) -> list[float]:
-        """For a sparkline: posts per minute, as far back as somebody looked."""
+        """For a sparkline: posts per minute, as far back as they were counted."""
         return [value or 0.0 for value in self.rates(queue_id, now).posted]
 
     def _count_posts(self, newest: Mapping[int, int], now: float) -> None:
-        since = self._looked_at
+        since = self._counted_at
         if since is not None and now - since < SLOTS * SLOT_SECONDS:
             for queue_id, index in newest.items():
                 posts = index - self._newest.get(queue_id, 0)  # a new queue begins with nothing
                 if posts > 0:
                     self._spread(queue_id, posts, since, now)
         else:
-            self._first_look = now
-        self._newest = dict(newest)
-        self._looked_at = now
+            self._first_count = now
+        # Two who count at once may come in the wrong order; indexes only ever grow.
+        self._newest = {queue_id: max(index, self._newest.get(queue_id, 0)) for queue_id, index in newest.items()}
+        self._counted_at = now
 
     def _spread(self, queue_id: int, posts: int, since: float, until: float) -> None:
-        """Evenly over the slots between two looks."""
+        """Evenly over the slots between two counts."""
         first, last = int(since // SLOT_SECONDS), int(until // SLOT_SECONDS)
         for slot in range(first, last + 1):
             begin, end = max(since, slot * SLOT_SECONDS), min(until, (slot + 1) * SLOT_SECONDS)

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import time
-from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -22,6 +23,10 @@ from delivery.storage.statements import statement
 
 if TYPE_CHECKING:
     from delivery.node.node import Node
+    from delivery.sessions.session import Session
+
+MOST_SESSIONS_NAMED = 1000  # of a node, with the queues that they read: the row of a node is written at every heartbeat
+MOST_QUEUES_NAMED = 5  # of a session
 
 logger = logging.getLogger(__name__)
 
@@ -61,23 +66,36 @@ class Heartbeat:
 
     async def _write(self, connection: AsyncConnection[Any]) -> bool:
         """Returns whether the node has its row."""
+        reading = self._reading()
         parameters = {
             "node": self._node.id,
             "sockets": len(self._node.sessions),
             "draining": self._node.draining,
-            "readers": Jsonb(self._readers()),
+            "readers": Jsonb(_readers(reading)),
             "alarms": list(self._node.alarms.active),
             "free_places": Jsonb(self._node.engine.waiters.free_places()),
+            "reading": Jsonb(_said_of_sessions(self._node.sessions.values(), reading)),
         }
         return await (await connection.execute(client_statement("beat"), parameters)).fetchone() is not None
 
-    def _readers(self) -> dict[int, int]:
-        """By queue: how many sessions wait for its messages or hold some."""
-        readers: dict[int, set[int]] = defaultdict(set)
-        for session in self._node.sessions.values():
-            for queue_id in session.queues_read():
-                readers[queue_id].add(session.session_id)
-        return {queue_id: len(sessions) for queue_id, sessions in readers.items()}
+    def _reading(self) -> dict[int, set[int]]:
+        """By session: the queues whose messages it waits for or holds."""
+        return {session.session_id: session.queues_read() for session in self._node.sessions.values()}
+
+
+def _readers(reading: Mapping[int, Iterable[int]]) -> Counter[int]:
+    """By queue: how many sessions read it."""
+    return Counter(queue_id for queues in reading.values() for queue_id in queues)
+
+
+def _said_of_sessions(sessions: Iterable["Session"], reading: Mapping[int, set[int]]) -> dict[int, list[int]]:
+    """By session: some of the queues that it reads, or looked into last. For people, so not of more than they read."""
+    said = {}
+    for session in islice(sessions, MOST_SESSIONS_NAMED):
+        queues = reading.get(session.session_id) or session.reads.latest_queue_ids
+        if queues:
+            said[session.session_id] = sorted(queues)[:MOST_QUEUES_NAMED]
+    return said
 
 
 class Poll:

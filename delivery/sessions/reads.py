@@ -20,6 +20,7 @@ class Reads:
         self._session = session
         self._demands: set[Demand] = set()
         self._parts: dict[Demand, list[Any]] = {}  # of a large `count`: what was taken, until its number is known
+        self.latest_queue_ids: list[int] = []  # what was looked into last, for people who wonder what this one reads
         self._rotations: dict[tuple[str, tuple[str, ...]], Rotation] = {}  # by queue name and tags
 
     @property
@@ -47,6 +48,7 @@ class Reads:
     def begin(self, demand: Demand, wait_seconds: float) -> bool:
         """Returns whether it has no answer yet."""
         self._demands.add(demand)
+        self.latest_queue_ids = [queue.id for queue in demand.queues]
         self._session.node.engine.take(demand, wait_seconds)
         return demand in self._demands
 

@@ -1,7 +1,7 @@
 """One checksum for a set of rows, the same from PostgreSQL and from Spark, whatever their order.
 
 A row is put into words, the words hashed, and 60 bits of the hashes added up. `tx` is left out: it means something
-only on the server that wrote it.
+only on the server that wrote it. `extras` are left out where there are none, as in all rows that are older than they.
 """
 
 from pyspark.sql import Column
@@ -18,7 +18,7 @@ IN_POSTGRES = f"""
         (extract(epoch FROM posted_at) * 1000000)::bigint,
         coalesce(((extract(epoch FROM assigned_at) * 1000000)::bigint)::text, '{NOTHING}'),
         (extract(epoch FROM ended_at) * 1000000)::bigint,
-        size, coalesce(error, '{NOTHING}'), coalesce(md5(body), '{NOTHING}')
+        size, coalesce(error, '{NOTHING}'), coalesce(md5(body), '{NOTHING}'), extras
     )), {HEX_DIGITS}))::bit(60)::bigint)
 """
 
@@ -32,6 +32,7 @@ def in_spark() -> Column:
         *map(_micros, ("posted_at", "assigned_at", "ended_at")),
         *map(_text, ("size", "error")),
         F.coalesce(F.md5("body"), F.lit(NOTHING)),
+        F.col("extras"),
     )
     digits = F.substring(F.md5(words), 1, HEX_DIGITS)
     return F.sum(F.conv(digits, 16, 10).cast("decimal(38,0)"))

@@ -28,7 +28,7 @@ JOURNAL_DAYS = """
 
 OF_SLICE = f"""
     SELECT count(*), coalesce({checksums.IN_POSTGRES}, 0)
-    FROM willow_journal_v1
+    FROM willow_journal_v2
     WHERE tx >= %s::text::xid8 AND tx < %s::text::xid8 AND ended_at >= %s::timestamptz AND ended_at < %s::timestamptz
 """
 

@@ -27,7 +27,7 @@ def count_everywhere(
     journal, of_journal = selection.in_journal()
     dead, of_dead = selection.among_dead_letters()
     in_journal: LiteralString = (
-        "SELECT count(*) FROM willow_journal_v1 WHERE " + journal + " AND " + HAS_PERSONAL + " AND ended_at < %(begun)s"
+        "SELECT count(*) FROM willow_journal_v2 WHERE " + journal + " AND " + HAS_PERSONAL + " AND ended_at < %(begun)s"
     )
     in_dead_letters: LiteralString = (
         "SELECT count(*) FROM delivery_message m WHERE "

@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-PERSONAL = ("client", "error", "body")  # the columns of the journal that an erasure empties
+PERSONAL = ("client", "error", "body", "extras")  # the columns of the journal that an erasure empties
 
 
 @dataclass(frozen=True, kw_only=True)

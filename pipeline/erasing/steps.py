@@ -22,9 +22,10 @@ from pipeline.errors import PipelineError
 from pipeline.lake.table import TableFile
 from pipeline.options import Options
 
-HAS_PERSONAL: LiteralString = "(client IS NOT NULL OR error IS NOT NULL OR body IS NOT NULL)"
+HAS_PERSONAL: LiteralString = "(coalesce(client, error, extras::text) IS NOT NULL OR body IS NOT NULL)"
 IS_DEAD_LETTER: LiteralString = (
-    "m.died_at IS NOT NULL AND (m.last_client IS NOT NULL OR m.last_error IS NOT NULL OR m.body <> ''::bytea)"
+    "m.died_at IS NOT NULL AND (m.body <> ''::bytea OR m.headers IS NOT NULL"
+    " OR coalesce(m.last_client, m.last_error, m.key, m.group_key, m.unique_key) IS NOT NULL)"
 )
 
 
@@ -32,7 +33,7 @@ def redact_journal(connection: Connection, erasure: Erasure) -> None:
     """Day by day, so that no statement is long; then the space of the old rows is freed."""
     condition, parameters = erasure.selection.in_journal()
     update: LiteralString = (
-        "UPDATE delivery_journal SET client = NULL, error = NULL, body = NULL WHERE "
+        "UPDATE delivery_journal SET client = NULL, error = NULL, body = NULL, extras = NULL WHERE "
         + condition
         + " AND "
         + HAS_PERSONAL
@@ -49,7 +50,8 @@ def redact_journal(connection: Connection, erasure: Erasure) -> None:
 def redact_dead_letters(connection: Connection, erasure: Erasure) -> None:
     condition, parameters = erasure.selection.among_dead_letters()
     update: LiteralString = (
-        "UPDATE delivery_message m SET body = ''::bytea, last_error = NULL, last_client = NULL WHERE "
+        "UPDATE delivery_message m SET body = ''::bytea, headers = NULL, key = NULL, group_key = NULL,"
+        " unique_key = NULL, last_error = NULL, last_client = NULL WHERE "
         + condition
         + " AND m.died_at < %(begun)s AND "
         + IS_DEAD_LETTER

@@ -15,7 +15,7 @@ MOST_ROWS_AT_ONCE = 100_000
 FETCH_ROWS = 10_000
 
 # `tx` stays as it is, for the conditions to find its index; Spark gets it as a number.
-SOURCE = "(SELECT *, tx::text::bigint AS tx_number FROM willow_journal_v1) AS journal"
+SOURCE = "(SELECT *, tx::text::bigint AS tx_number FROM willow_journal_v2) AS journal"
 
 
 def read_slice(spark: SparkSession, slice_: Slice, options: Options) -> DataFrame:
@@ -25,7 +25,7 @@ def read_slice(spark: SparkSession, slice_: Slice, options: Options) -> DataFram
         properties["fetchsize"] = str(FETCH_ROWS)
     rows = spark.read.jdbc(properties.pop("url"), SOURCE, predicates=slice_.predicates(), properties=properties)
     rows = rows.drop("tx").withColumnRenamed("tx_number", "tx")
-    return conformed(rows, JOURNAL, "willow_journal_v1")
+    return conformed(rows, JOURNAL, "willow_journal_v2")
 
 
 def read_queues(spark: SparkSession, options: Options) -> DataFrame:

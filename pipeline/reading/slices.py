@@ -13,7 +13,7 @@ from pipeline.options import Options
 
 # The transaction of the row that is `rows` further on: an index-only walk along the journal's index on `tx`.
 END_OF_SLICE = """
-    SELECT tx::text::bigint FROM willow_journal_v1
+    SELECT tx::text::bigint FROM willow_journal_v2
     WHERE tx >= %(first)s::text::xid8 AND tx < %(past)s::text::xid8
       AND (%(since)s::timestamptz IS NULL OR ended_at >= %(since)s)
       AND (%(until)s::timestamptz IS NULL OR ended_at < %(until)s)
@@ -24,7 +24,7 @@ END_OF_SLICE = """
 CUTS = """
     WITH per_tx AS (
         SELECT tx::text::bigint AS tx, count(*) AS rows, coalesce(sum(octet_length(body)), 0) AS bytes
-        FROM willow_journal_v1
+        FROM willow_journal_v2
         WHERE tx >= %(first)s::text::xid8 AND tx < %(past)s::text::xid8
           AND (%(since)s::timestamptz IS NULL OR ended_at >= %(since)s)
           AND (%(until)s::timestamptz IS NULL OR ended_at < %(until)s)

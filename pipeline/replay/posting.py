@@ -84,6 +84,9 @@ async def _post_batch(
             message.body,
             tags=message.tags if target.tags is None else target.tags,
             priority=message.priority,
+            headers=message.headers or None,
+            group=message.group,
+            key=message.key,
             dedupe=record.dedupe(name),
         )
         for name, message in zip(names, batch, strict=True)

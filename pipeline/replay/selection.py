@@ -1,11 +1,12 @@
 """The messages that a replay is about: which they are, how many can be posted, and their bodies in order."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.archive.files import Files
@@ -14,6 +15,8 @@ from pipeline.archive.staging import read_archived
 from pipeline.database import Connection
 from pipeline.errors import PipelineError
 from pipeline.lake.table import TableFile
+
+OF_THE_BROKER = "willow-"  # how the names of headers begin that nobody else may post
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,9 @@ class Archived:
     tags: tuple[str, ...]
     priority: int
     body: bytes
+    headers: dict[str, str]
+    group: str | None
+    key: str | None
 
 
 @dataclass(frozen=True)
@@ -93,8 +99,23 @@ def in_order(messages: DataFrame) -> Iterator[Archived]:
     """Those with a body, by queue and index, which is the order in which they were posted; read piece by piece."""
     ordered = (
         messages.where(F.col("body").isNotNull())
-        .select("queue_id", "index", "queue_tags", "priority", "body")
+        .select("queue_id", "index", "queue_tags", "priority", "body", "extras")
         .orderBy("queue_id", "index")
     )
     for row in ordered.toLocalIterator():
-        yield Archived(row["queue_id"], row["index"], tuple(row["queue_tags"]), row["priority"], bytes(row["body"]))
+        yield _archived(row)
+
+
+def _archived(row: Row) -> Archived:
+    extras = json.loads(row["extras"] or "{}")
+    headers = {name: text for name, text in extras.get("headers", {}).items() if not name.startswith(OF_THE_BROKER)}
+    return Archived(
+        queue_id=row["queue_id"],
+        index=row["index"],
+        tags=tuple(row["queue_tags"]),
+        priority=row["priority"],
+        body=bytes(row["body"]),
+        headers=headers,
+        group=extras.get("group"),
+        key=extras.get("key"),
+    )

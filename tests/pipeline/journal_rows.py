@@ -26,7 +26,7 @@ def row(**said: Any) -> dict[str, Any]:
         "outcome": "finished", "reason": None, "attempt": 1, "priority": 0, "poster": 1, "holder": 2,
         "client": "worker", "node": "node-1",
         "posted_at": at(0), "assigned_at": at(1), "ended_at": at(3),
-        "size": 100, "error": None, "body": None,
+        "size": 100, "error": None, "body": None, "extras": None,
     }  # fmt: skip
     assert said.keys() <= ordinary.keys(), said
     return {**ordinary, **said}

@@ -28,9 +28,10 @@ YESTERDAY = NOON - timedelta(days=1)
 
 INSERT = """
     INSERT INTO delivery_journal (queue_id, queue_name, queue_tags, index, outcome, reason, attempt, priority, client,
-                                  node, posted_at, assigned_at, ended_at, size, error, body)
-    VALUES (%(queue_id)s, %(queue_name)s, %(queue_tags)s, %(index)s, %(outcome)s, %(reason)s, %(attempt)s, 0,
-            %(client)s, %(node)s, %(posted_at)s, %(assigned_at)s, %(ended_at)s, %(size)s, %(error)s, %(body)s)
+                                  node, posted_at, assigned_at, ended_at, size, error, body, extras)
+    VALUES (%(queue_id)s, %(queue_name)s, %(queue_tags)s, %(index)s, %(outcome)s, %(reason)s, %(attempt)s,
+            %(priority)s, %(client)s, %(node)s, %(posted_at)s, %(assigned_at)s, %(ended_at)s, %(size)s,
+            %(error)s, %(body)s, %(extras)s)
 """
 TABLES = (
     "willow_queue_facts",
@@ -51,6 +52,7 @@ def row(index: int, ended_at: datetime = NOON, **changed: Any) -> dict[str, Any]
         "outcome": "finished",
         "reason": None,
         "attempt": 1,
+        "priority": 0,
         "client": "packer",
         "node": "node-1",
         "posted_at": ended_at - timedelta(seconds=3),
@@ -59,6 +61,7 @@ def row(index: int, ended_at: datetime = NOON, **changed: Any) -> dict[str, Any]
         "size": 10,
         "error": None,
         "body": None,
+        "extras": None,
         **changed,
     }
 

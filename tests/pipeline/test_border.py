@@ -54,7 +54,7 @@ def test_schemas_and_tables_agree(table: tables.Table) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("view", "schema"), [("willow_journal_v1", schemas.JOURNAL), ("willow_queues_v1", schemas.QUEUES)]
+    ("view", "schema"), [("willow_journal_v2", schemas.JOURNAL), ("willow_queues_v1", schemas.QUEUES)]
 )
 def test_schemas_and_views_agree(view: str, schema: Any) -> None:
     found = columns_of(view)

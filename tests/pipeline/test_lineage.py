@@ -28,7 +28,7 @@ def test_a_run_tells_of_its_beginning_and_its_end(ledger: Ledger, tmp_path: Path
     assert events[0]["run"]["runId"] == events[1]["run"]["runId"] != events[2]["run"]["runId"]
     assert events[1]["run"]["facets"]["willow_run"]["rows"] == 7
     assert events[3]["run"]["facets"]["errorMessage"]["message"] == "no paper"
-    assert any(read["name"].endswith("willow_journal_v1") for read in events[0]["inputs"])
+    assert any(read["name"].endswith("willow_journal_v2") for read in events[0]["inputs"])
     assert any(written["name"].endswith("archive/journal") for written in events[0]["outputs"])
     [(rows, size, steps)] = ledger.query("SELECT rows, bytes, steps FROM willow_pipeline_runs WHERE state = 'done'")
     assert (rows, size, list(steps)) == (7, 700, ["archive"])

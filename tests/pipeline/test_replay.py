@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from psycopg.types.json import Jsonb
 from pyspark.sql import SparkSession
 
 from pipeline.errors import PipelineError
@@ -32,6 +33,7 @@ SLICE = ("--from", YESTERDAY.isoformat(), "--to", (YESTERDAY + timedelta(hours=1
 
 Replay = Callable[..., str]
 Taken = tuple[bytes, tuple[str, ...], int]  # body, tags, priority
+EXTRAS = {"headers": {"traceparent": "00-1-2-01", "willow-schedule": "nightly"}, "group": "ann", "key": "a-17"}
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,7 @@ def archived(databases: Databases, spark: SparkSession, tmp_path_factory: pytest
         *(ended(number, 10 - number, body=body) for number, body in enumerate(BODIES, start=1)),
         ended(2, 1, outcome="retried", reason="failed"),
         ended(6, 11),
+        ended(1, 15, queue_id=4, queue_name="told", queue_tags=[], body=b"all of it", priority=7, extras=Jsonb(EXTRAS)),
         ended(7, 12, outcome="dead", reason="failed", body=b"dead"),
         ended(8, -1, body=b"too early"),
         ended(9, 3600, body=b"too late"),
@@ -133,6 +136,20 @@ def test_what_is_posted_can_be_chosen(
 ) -> None:
     replay("--go", *more)
     assert bodies(taken) == expected
+
+
+def test_headers_group_key_and_priority_are_posted_again(replay: Replay, broker: Cluster, queue: str) -> None:
+    """Without the headers that only the broker may set."""
+
+    async def define() -> None:
+        async with willow_client.connect(broker.node.url) as client:
+            await client.create(queue, updatable=True)
+
+    asyncio.run(define())
+    replay("--go", "--queue", "told", "--tags", "")
+    posted = "SELECT m.headers, m.group_key, m.key, m.priority FROM delivery_message m"
+    of_queue = " JOIN queues_queue q ON q.id = m.queue_id WHERE q.name = %s"
+    assert broker.query(posted + of_queue, queue) == [({"traceparent": "00-1-2-01"}, "ann", "a-17", 7)]
 
 
 def test_other_tags_can_be_given(replay: Replay, taken: Callable[[], list[Taken]]) -> None:

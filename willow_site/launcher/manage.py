@@ -11,22 +11,21 @@ from willow_site.launcher.homes import Home, refuse_without_data
 from willow_site.launcher.lint import PLACEHOLDERS
 from willow_site.launcher.servers import SUPPLIED, Servers
 
-WITHOUT_DATABASE = ("help", "version")
+WITHOUT_DATABASE = ("help", "version", "--help", "-h", "--version")
 MAKING_THE_DATABASE = ("prepare", "migrate")
 
 
 def run(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="willow manage")
+    parser = argparse.ArgumentParser(prog="willow manage", add_help=False, allow_abbrev=False)
     add_home_option(parser)
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="the management command with its arguments")
-    options = parser.parse_args(arguments)
+    options, command = parser.parse_known_args(arguments)  # --home may stand anywhere; the rest is the command's
     environ = environ_with_home(os.environ, options)
     configuration = load_configuration(environ, supplied_later=SUPPLIED)
     home = Home(configuration.home)
-    manage = [sys.executable, str(PROJECT_FOLDER / "manage.py"), *options.command]
-    if not options.command or options.command[0] in WITHOUT_DATABASE:
+    manage = [sys.executable, str(PROJECT_FOLDER / "manage.py"), *command]
+    if not command or command[0] in WITHOUT_DATABASE:
         return run_in_foreground(manage, PLACEHOLDERS | environ)
-    if options.command[0] not in MAKING_THE_DATABASE:
+    if command[0] not in MAKING_THE_DATABASE:
         refuse_without_data(configuration, home)
     home.make()
     # Others may join the server meanwhile, so it must not end just because this process does.

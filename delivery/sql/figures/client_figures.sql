@@ -23,6 +23,9 @@ SELECT c.id, s.id AS session_id, n.name AS node, s.connected_at, s.held_until,
            SELECT q.name FROM clients_position p JOIN queues_queue q ON q.id = p.queue_id WHERE p.client_id = c.id
            UNION
            SELECT q.name
+           FROM jsonb_array_elements_text(n.reading -> s.id::text) r JOIN queues_queue q ON q.id = r.value::bigint
+           UNION
+           SELECT q.name
            FROM queues_with_claims w
            CROSS JOIN LATERAL (
                SELECT FROM delivery_message

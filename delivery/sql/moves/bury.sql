@@ -15,7 +15,8 @@ WITH dying AS (
               coalesce(d.client, m.last_client) AS client, coalesce(d.error, m.last_error) AS error,
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.posted_at, m.assigned_at, m.holder,
               m.poster, m.poster_node, m.label, m.notify, m.headers, m.group_key, m.unique_key,
-              octet_length(m.body) AS size, CASE WHEN q.keep_bodies THEN m.body END AS kept_body
+              octet_length(m.body) AS size, CASE WHEN q.keep_bodies THEN m.body END AS kept_body,
+              CASE WHEN q.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
 ), :JOURNALLED, :COUNTED, :DROP_NOTICED
 SELECT queue_id, queue_name, queue_tags, sequence, index, attempts, priority, body, reason, error, client,
        poster, poster_node, label, notify, headers, group_key, unique_key

@@ -19,6 +19,7 @@ WITH chosen AS (
     RETURNING l.place, l.queue_name, l.queue_tags, m.queue_id, m.sequence, m.index, m.attempts,
               m.priority, m.posted_at, m.assigned_at, m.holder, m.poster, m.poster_node, m.label, m.notify,
               :DROPPED AS outcome, :BY_OPERATOR AS reason, m.last_client AS client, m.last_error AS error,
-              octet_length(m.body) AS size, CASE WHEN l.keep_bodies THEN m.body END AS kept_body
+              octet_length(m.body) AS size, CASE WHEN l.keep_bodies THEN m.body END AS kept_body,
+              CASE WHEN l.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
 ), :JOURNALLED, :COUNTED, :DROP_NOTICED
 SELECT place, queue_id, sequence, index, holder, poster, poster_node, label, notify FROM ended

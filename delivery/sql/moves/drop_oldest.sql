@@ -22,6 +22,6 @@ WITH excess AS (
     RETURNING o.queue_name, o.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at,
               m.poster, m.poster_node, m.label, m.notify,
               :DROPPED AS outcome, :BY_OVERFLOW AS reason, NULL AS error, octet_length(m.body) AS size,
-              NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body
+              NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body, NULL::jsonb AS kept_extras
 ), :JOURNALLED, :COUNTED, :DROP_NOTICED
 SELECT queue_id, sequence, index, poster, poster_node, label, notify FROM ended

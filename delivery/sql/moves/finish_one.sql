@@ -11,7 +11,8 @@ WITH ended AS (
               m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.posted_at, m.assigned_at,
               m.poster, m.poster_node, m.label, m.notify, m.holder,
               %(outcome)s AS outcome, NULL AS reason, NULL AS error, octet_length(m.body) AS size,
-              CASE WHEN q.keep_bodies THEN m.body END AS kept_body
+              CASE WHEN q.keep_bodies THEN m.body END AS kept_body,
+              CASE WHEN q.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
 ), :JOURNALLED, :COUNTED, noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, reply, notify)
     SELECT poster, :STAGE_FINISH, label, queue_id,

@@ -30,7 +30,8 @@ WITH demand AS (
               m.group_key,
               (%(holder)b::bigint[])[k.place] AS holder, (%(client)b::text[])[k.place] AS client,
               :POPPED AS outcome, NULL AS reason, NULL AS error, octet_length(m.body) AS size,
-              CASE WHEN k.keep_bodies THEN m.body END AS kept_body
+              CASE WHEN k.keep_bodies THEN m.body END AS kept_body,
+              CASE WHEN k.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
 ), :JOURNALLED, :COUNTED, noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index, notify)
     SELECT poster, :STAGE_FINISH, label, queue_id,

@@ -32,6 +32,6 @@ WITH bound AS (
     WHERE m.queue_id = ANY (ARRAY[p.queue_id]) AND m.index = ANY (ARRAY[p.index]) AND m.state = :RETAINED
     RETURNING p.queue_name, p.queue_tags, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.poster, m.posted_at,
               :DROPPED AS outcome, :BY_RETENTION AS reason, NULL AS error, octet_length(m.body) AS size,
-              NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body
+              NULL::bigint AS holder, NULL AS client, NULL::timestamptz AS assigned_at, NULL::bytea AS kept_body, NULL::jsonb AS kept_extras
 ), :JOURNALLED, :COUNTED
 SELECT count(*) AS messages FROM ended

@@ -36,7 +36,7 @@ WITH failing AS (
     FROM target t
     WHERE NOT t.exhausted AND m.queue_id = ANY (ARRAY[t.queue_id]) AND m.index = ANY (ARRAY[t.index])
 ), ended AS (
-    SELECT *, :RETRIED AS outcome, NULL::bytea AS kept_body FROM target WHERE NOT exhausted
+    SELECT *, :RETRIED AS outcome, NULL::bytea AS kept_body, NULL::jsonb AS kept_extras FROM target WHERE NOT exhausted
 ), :JOURNALLED, noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
     SELECT poster, :STAGE_RETRY, label, queue_id, CASE WHEN notify & :NAMED_SEVERAL > 0 THEN queue_name END,

@@ -11,6 +11,6 @@ WITH leaving AS (
     WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
     RETURNING q.name AS queue_name, q.tags AS queue_tags, l.error, m.queue_id, m.sequence, m.index, m.attempts,
               m.priority, m.posted_at, m.assigned_at, m.poster, NULL::bigint AS holder, m.last_client AS client,
-              :DROPPED AS outcome, :BY_OPERATOR AS reason, octet_length(m.body) AS size, NULL::bytea AS kept_body
+              :DROPPED AS outcome, :BY_OPERATOR AS reason, octet_length(m.body) AS size, NULL::bytea AS kept_body, NULL::jsonb AS kept_extras
 ), :JOURNALLED, :COUNTED
 SELECT count(*) FROM ended

@@ -21,6 +21,10 @@ async def _fail_twice(client: Client, queue: str) -> None:
         await client.fail(await client.fetch(queue, block_timeout=30), error="no paper")
 
 
+async def _fail_once(client: Client, queue: str) -> None:
+    await client.fail(await client.fetch(queue))
+
+
 async def _make_room(client: Client, queue: str) -> None:
     await client.post(queue, "the only one that fits")
 
@@ -56,3 +60,22 @@ async def test_bodies_are_kept_only_where_the_queue_asks_for_it(broker: Cluster,
     kept = broker.query("SELECT body FROM delivery_journal WHERE queue_name = %s", f"{queue}-kept")
     left = broker.query("SELECT body FROM delivery_journal WHERE queue_name = %s", f"{queue}-left")
     assert (kept, left) == ([(b"body",)], [(None,)])
+
+
+async def test_headers_group_and_key_are_kept_where_bodies_are(broker: Cluster, client: Client, queue: str) -> None:
+    said = {"headers": {"traceparent": "00-1-2-01"}, "group": "ann", "key": "a-17"}
+    written = {}
+    for name, keeps in ((queue, True), (f"{queue}-forgets", False)):
+        shard = (await client.create(name, retry_limit=1, updatable=True, keep_bodies=keeps))["shard"]
+        for live in (_finish, _pop, _fail_once):
+            await client.post(name, "m", **said)
+            await live(client, name)
+        await client.post(name, "plain")
+        await client.pop(name)
+        rows = broker.query("SELECT outcome, extras FROM delivery_journal WHERE queue_id = %s ORDER BY id", shard)
+        written[keeps] = rows
+    ends = ["finished", "popped", "dead", "popped"]
+    assert written == {
+        True: list(zip(ends, [said, said, said, None], strict=True)),
+        False: [(end, None) for end in ends],
+    }

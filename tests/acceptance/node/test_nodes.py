@@ -54,6 +54,20 @@ async def test_every_node_says_again_and_again_that_it_is_alive(three_nodes: Clu
         [(now,)] = three_nodes.query("SELECT clock_timestamp()")
 
 
+@pytest.mark.parametrize("block_timeout", [0, 3600])
+async def test_a_node_says_what_each_of_its_sessions_reads(
+    three_nodes: Cluster, connect: Connect, queue: str, block_timeout: float
+) -> None:
+    """Of a worker that waits in a fetch, and of one that looks again and again."""
+    worker = await connect(three_nodes.nodes[1])
+    made = await worker.create(queue)
+    label = await worker.begin("fetch", queue, block_timeout=block_timeout)
+    said = "SELECT r.value FROM clients_node n, jsonb_each(n.reading) r WHERE n.name = %s"
+    assert wait_until(lambda: ([made["shard"]],) in three_nodes.query(said, three_nodes.nodes[1].name), PATIENCE)
+    if not block_timeout:
+        await worker.expect(label, type="nomessage")
+
+
 # messages
 
 

@@ -67,6 +67,15 @@ def test_figures_of_a_client(billing: Client, session: Session) -> None:
     assert progress == {"events": (8, 3, 13), "orders": (0, 2, None)}
 
 
+def test_what_an_idle_worker_reads_is_shown(browser: Browser, billing: Client, session: Session) -> None:
+    orders = queue_create(name="orders")
+    Node.objects.update(reading={str(session.pk): [orders.pk]})
+    assert client_figures([billing.pk])[billing.pk].reads == ["orders"]
+    assert 'data-label="Reads"><span><span class="wrap-anywhere">orders</span>' in text_of(
+        browser.get("/console/sessions/")
+    )
+
+
 def test_a_client_on_a_dead_node_is_not_connected(billing: Client, session: Session) -> None:
     Node.objects.update(heartbeat_at=timezone.now() - timedelta(hours=1))
     assert client_figures([billing.pk])[billing.pk].node is None
@@ -105,6 +114,24 @@ def test_a_key_is_shown_once_and_kept_out_of_the_audit(browser: Browser, billing
     assert secret not in str(entry.details)
 
 
+def test_all_keys_are_listed_with_what_they_may_do(browser: Browser) -> None:
+    key_create(client_name="billing", grants={"orders*": frozenset({"post", "fetch"})})
+    key_create(client_name="shipping", grants={"parcels": frozenset({"fetch"})})
+    ended = key_create(client_name="old", grants={}).record
+    Key.objects.filter(pk=ended.pk).update(revoked_at=timezone.now())
+    shown = text_of(browser.get("/console/keys/"))
+    assert "orders*</span>: post, fetch" in shown and "parcels</span>: fetch" in shown and ended.prefix not in shown
+    assert "<time datetime=" in shown
+
+    def found(**search: str) -> list[str]:
+        return [key.client.name for key, *_ in browser.get("/console/keys/", search).context["keys"]]
+
+    assert found(state="all") == ["old", "shipping", "billing"]
+    assert found(state="ended") == ["old"]
+    assert found(of="ship") == ["shipping"]
+    assert found(of=ended.prefix + "more of it", state="all") == ["old"]
+
+
 def test_a_key_is_rotated_and_revoked(browser: Browser, billing: Client) -> None:
     old = key_create(client_name="billing", grants={"*": frozenset({"post"})}).record
     answer = browser.post(f"/console/keys/{old.pk}/rotate/", {"grace": "0s"})
@@ -135,7 +162,7 @@ def test_sessions_are_chosen_by_state_and_by_whose_they_are(browser: Browser, se
         ({"of": "north"}, {session}), ({"of": "192.0.2.7"}, {session}), ({"of": "nobody"}, set()),
     ):  # fmt: skip
         listed = browser.get("/console/sessions/", given).context["sessions"]
-        assert {one for one, _ in listed} == expected, given
+        assert {one for one, *_ in listed} == expected, given
 
 
 def test_a_token_is_never_shown(browser: Browser, billing: Client, session: Session) -> None:

@@ -134,7 +134,7 @@ def test_posts_are_spread_over_the_time_between_two_looks() -> None:
     lately.look({1: 160, 2: 30}, now=now + 3 * SLOT_SECONDS)
     rates = lately.rates(1, now=now + 3 * SLOT_SECONDS)
     assert rates.posted[-3:] == pytest.approx([120, 120, 0])
-    assert rates.posted[0] is None  # nobody looked then
+    assert rates.posted[0] is None  # nobody counted then
     assert lately.rates(0, now=now + 3 * SLOT_SECONDS).posted[-2] == pytest.approx(180)
 
 

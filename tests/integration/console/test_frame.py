@@ -6,8 +6,10 @@ from django.db import connection
 from django.test import Client as Browser
 from django.urls import reverse
 
-from console.navigation import ITEMS
+from clients.services import key_create
+from console.navigation import ITEMS, RECORDS
 from console.query_time import query_time
+from queues.models import Tag
 from tests.support.admin_login import logged_in_browser
 
 pytestmark = pytest.mark.django_db
@@ -23,11 +25,30 @@ def staff(*codenames: str) -> Browser:
     return browser
 
 
+def landmarks_in(page: str) -> int:
+    """How many `<main>` a page has, each with its end behind it."""
+    opened, closed = page.count("<main"), page.count("</main>")
+    assert opened == closed and page.find("<main") < page.find("</main>")
+    return opened
+
+
 @pytest.mark.parametrize("name", SCREEN_NAMES)
 def test_every_place_opens_for_an_operator(name: str) -> None:
     answer = logged_in_browser().get(reverse(name))
     assert answer.status_code == 200
-    assert '<main class="screen">' in answer.content.decode()
+    assert landmarks_in(answer.content.decode()) == 1
+
+
+def test_every_page_of_the_admin_has_one_landmark_and_the_consoles_times() -> None:
+    browser, key = logged_in_browser(), key_create(client_name="billing", grants={}).record
+    tag = Tag.objects.create(name="eu")
+    lists = [reverse(f"admin:{model}_changelist") for _, _, model, _ in RECORDS]
+    forms = [reverse("admin:queues_tag_change", args=[tag.pk]), reverse("admin:clients_key_change", args=[key.pk])]
+    others = [reverse("admin:clients_key_add"), reverse("admin:queues_tag_history", args=[tag.pk]), "/admin/"]
+    for address in [*lists, *forms, *others, reverse("admin:clients_key_changelist")]:
+        shown = browser.get(address, follow=True).content.decode()
+        assert landmarks_in(shown) == 1, address
+    assert f"{key.created_at:%Y-%m-%d %H:%M:%S} UTC" in shown
 
 
 @pytest.mark.parametrize("name", SCREEN_NAMES)
@@ -55,7 +76,7 @@ def test_the_sidebar_shows_only_where_one_may_go() -> None:
     page = staff("look").get(reverse("console:nodes")).content.decode()
     assert reverse("console:queues") in page
     assert reverse("console:audit") not in page
-    assert reverse("admin:clients_key_changelist") not in page
+    assert reverse("admin:auth_user_changelist") not in page
 
 
 def test_the_admin_begins_with_the_overview() -> None:

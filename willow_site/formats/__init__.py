@@ -1,0 +1,1 @@
+"""How Django's own pages write times: as the console does."""

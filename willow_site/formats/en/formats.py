@@ -1,0 +1,7 @@
+"""Names that Django looks for."""
+
+DATE_FORMAT = "Y-m-d"
+TIME_FORMAT = "H:i:s T"
+DATETIME_FORMAT = "Y-m-d H:i:s T"
+SHORT_DATE_FORMAT = DATE_FORMAT
+SHORT_DATETIME_FORMAT = DATETIME_FORMAT
