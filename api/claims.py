@@ -12,6 +12,7 @@ from api.access import audited_for_staff, require
 from api.fields import BodyField, Name, Seconds, Strict, Tags
 from api.messages import LONGEST_WAIT, MOST_POPPED, PoppedSerializer, shown_popped
 from api.views import ApiView, queue_numbered
+from api.waiting import answer_taking, seconds_to_wait
 from clients.models import Permission
 from clients.rest import principal_of
 from delivery.engine.demands import NO_SESSION
@@ -90,12 +91,14 @@ class FetchApi(ApiView):
         """
         sent = self.sent(FetchSerializer)
         require(request, Permission.FETCH, [sent["queue"]])
-        tags, wait = tuple(sent.pop("tags")), sent.pop("timeout")
-        command = Fetch(**sent, tags=tags, block_timeout=wait)
-        with audited_for_staff(request, "fetch messages", sent["queue"]) as tally:
-            claimed = http_claims.fetch(command, by=principal_of(request))
-            tally.done = len(claimed)
-        return Response({"messages": [shown_claim(row, queue, sent["queue"]) for row, queue in claimed]})
+        tags, seconds = tuple(sent.pop("tags")), seconds_to_wait(request, sent.pop("timeout"))
+        command = Fetch(**sent, tags=tags, block_timeout=seconds)
+        take = http_claims.fetch(command, by=principal_of(request))
+
+        def show(claimed: list[Any]) -> dict[str, Any]:
+            return {"messages": [shown_claim(row, queue, sent["queue"]) for row, queue in claimed]}
+
+        return answer_taking(request, "fetch messages", sent["queue"], take, show, wait_seconds=seconds)
 
 
 class SettlingApi(ApiView):

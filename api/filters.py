@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from api.fields import BigInteger, MessageIds, Name, Priority, Seconds, Strict, Tags
 from api.views import found, queue_numbered
-from delivery.engine.queues import default_match, matches
+from delivery.engine.matching import default_match, matches
 from delivery.inspection.filters import MessageFilter
 from delivery.inspection.tag_explainer import MATCHES
 from delivery.moves.message_id import MessageId

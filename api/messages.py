@@ -34,6 +34,7 @@ from api.filters import (
 from api.pages import answered_page, asked_cursor
 from api.tallies import TallySerializer
 from api.views import ApiView, found, queue_numbered
+from api.waiting import answer_taking, seconds_to_wait
 from clients.models import Permission
 from clients.rest import principal_of
 from delivery.gateway import http as over_http
@@ -273,11 +274,14 @@ class PopApi(ApiView):
         """Take messages for good. Needs `fetch` on the queue. If the answer gets lost, the messages are lost too."""
         sent = self.sent(PopSerializer)
         require(request, Permission.FETCH, [sent["queue"]])
-        command = Pop(**{**sent, "tags": tuple(sent["tags"])})
-        with audited_for_staff(request, "pop messages", sent["queue"]) as tally:
-            popped = over_http.pop(command, by=principal_of(request))
-            tally.done = len(popped)
-        return Response({"messages": [shown_popped(row, queue, sent["queue"]) for row, queue in popped]})
+        seconds = seconds_to_wait(request, sent.pop("timeout", 0.0))
+        command = Pop(**{**sent, "tags": tuple(sent["tags"])}, timeout=seconds)
+        take = over_http.pop(command, by=principal_of(request))
+
+        def show(popped: list[Any]) -> dict[str, Any]:
+            return {"messages": [shown_popped(row, queue, sent["queue"]) for row, queue in popped]}
+
+        return answer_taking(request, "pop messages", sent["queue"], take, show, wait_seconds=seconds)
 
 
 class MessagesActionApi(ApiView):

@@ -38,8 +38,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
     if isinstance(error, ValidationError):
         error = exceptions.ValidationError(_of_django(error))
     if isinstance(error, WillowError):
-        response = Response(status=STATUS[error.code])
-        response.data = _problem(response.status_code, error.code, error.key, error.message)
+        response = Response(problem_of(error), status=STATUS[error.code])
     else:
         framework_response = exception_handler(error, context)
         if framework_response is None:
@@ -48,6 +47,10 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
         response.data = _of_framework(error, response.status_code)
     _render_as_problem(response, context)
     return response
+
+
+def problem_of(error: WillowError) -> dict[str, Any]:
+    return _problem(STATUS[error.code], error.code, error.key, error.message)
 
 
 def _render_as_problem(response: Response, context: dict[str, Any]) -> None:

@@ -4,6 +4,8 @@ import hashlib
 import ipaddress
 import json
 from collections.abc import Container, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +13,7 @@ from psycopg import AsyncConnection
 
 from clients.address_ranges import is_within
 from clients.principal import ANONYMOUS, Principal
-from clients.quotas import effective_quotas
+from clients.quotas import Quotas, effective_quotas, read_quotas
 from clients.statements import statement
 
 SCHEME = "Token"
@@ -36,7 +38,13 @@ def anonymous_principal(address: str, headers: Container[str]) -> Principal | No
     A caller that a proxy passed on is not on this machine, whatever the proxy's own address is.
     """
     rule = settings.WILLOW.anonymous
-    return ANONYMOUS if is_let_in(rule, address, headers) else None
+    return _anonymous() if is_let_in(rule, address, headers) else None
+
+
+@cache
+def _anonymous() -> Principal:
+    own = read_quotas(settings.WILLOW.anonymous_quotas)
+    return replace(ANONYMOUS, quotas=Quotas(**own)) if own else ANONYMOUS
 
 
 def is_let_in(rule: str, address: str, headers: Container[str]) -> bool:

@@ -108,6 +108,10 @@ class Node(models.Model):
         db_default=Value({}, models.JSONField()),
         help_text="By queue number: messages that those sessions could still be given.",
     )
+    rates_wanted = models.JSONField(
+        db_default=Value({}, models.JSONField()),
+        help_text="By key: messages and bytes a second that its callers would post here.",
+    )
     reading = models.JSONField(
         db_default=Value({}, models.JSONField()),
         help_text="By session number: numbers of the queues it reads, or looked into last. Not all, if they are many.",

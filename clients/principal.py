@@ -32,7 +32,7 @@ class Principal:
     @property
     def definer(self) -> Definer:
         """On whose account it defines queues."""
-        return Definer(self.client_id, self.quotas.queues) if self.client_id is not None else NOBODY
+        return NOBODY if self.quotas is UNLIMITED else Definer(self.client_id, self.quotas.queues)
 
     def may(self, permission: str, queue_name: str) -> bool:
         """Whether it may do this with a queue; for `serve` and `request`: with a service."""

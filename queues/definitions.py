@@ -111,10 +111,14 @@ def settings_with(name: str, chosen: Mapping[str, Any]) -> QueueSettings:
 
 @dataclass(frozen=True, slots=True)
 class Definer:
-    """On whose account a queue is defined: the owner of a key, who may define so many (0: any number)."""
+    """On whose account a queue is defined: the owner of a key, who may define so many (0: any number).
+
+    `source`: through which session, if through one.
+    """
 
     client_id: int | None = None
     most: int = 0
+    source: int | None = None
 
 
 NOBODY = Definer()

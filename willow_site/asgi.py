@@ -12,6 +12,7 @@ from django.urls import path, re_path
 from willow_site.login_throttle import LoginThrottle
 from willow_site.origins import BrowserOriginValidator
 from willow_site.request_ids import RequestIds
+from willow_site.request_slots import RequestSlots
 from willow_site.trusted_proxies import TrustedProxies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "willow_site.settings")
@@ -21,6 +22,7 @@ http_application = get_asgi_application()
 from console.live.consumer import LiveConsumer  # noqa: E402
 from console.post_counting import PostCounting  # noqa: E402
 from delivery.gateway.consumer import ConnectConsumer  # noqa: E402
+from delivery.gateway.http_waits import WaitingRequests  # noqa: E402
 from delivery.metrics.several_processes import OwnFile  # noqa: E402
 from delivery.node import life  # noqa: E402
 from willow_site.operations import Operations  # noqa: E402
@@ -28,6 +30,9 @@ from willow_site.operations import Operations  # noqa: E402
 life.accompany(PostCounting())
 if settings.WILLOW.processes > 1:
     life.accompany(OwnFile())
+
+
+WAITING_PATHS = frozenset(f"/api/messages/{action}{slash}" for action in ("pop", "fetch") for slash in ("", "/"))
 
 
 async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -49,7 +54,7 @@ websocket_application = URLRouter(
 
 by_protocol = ProtocolTypeRouter(
     {
-        "http": LoginThrottle(http_application),
+        "http": LoginThrottle(WaitingRequests(RequestSlots(http_application), WAITING_PATHS)),
         "websocket": websocket_application,
     }
 )

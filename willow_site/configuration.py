@@ -182,6 +182,20 @@ class Configuration:
         "loopback",
         "Who may connect without a key: callers on this machine, everyone, or nobody.",
     )
+    anonymous_quotas: tuple[str, ...] = setting(
+        "WILLOW_ANONYMOUS_QUOTAS",
+        kinds.quotas(
+            "queues",
+            "connections",
+            "waiting_messages",
+            "waiting_bytes",
+            "posts_per_second",
+            "bytes_per_second",
+            "readings",
+        ),
+        "queues=50000,readings=200000",
+        "The quotas of all callers without a key together; what is not named has no limit.",
+    )
     trusted_proxies: tuple[Network, ...] = setting(
         "WILLOW_TRUSTED_PROXIES",
         kinds.networks(),
@@ -492,6 +506,34 @@ class Configuration:
         "How much all connections of a process may leave unread before the one with the most is closed.",
         unit="bytes",
     )
+    connection_post_bytes: int = setting(
+        "WILLOW_CONNECTION_POST_BYTES",
+        kinds.whole_number(1024, 1024 * MEBIBYTE),
+        str(16 * MEBIBYTE),
+        "How many bytes the posts of one connection that are in progress may have before no more is read of it.",
+        unit="bytes",
+    )
+    connection_readings: int = setting(
+        "WILLOW_CONNECTION_READINGS",
+        kinds.whole_number(1, 100_000_000),
+        "20000",
+        "How many queues the subscriptions of one connection may read; if two read it, it counts twice.",
+        unit="queues",
+    )
+    http_waits: int = setting(
+        "WILLOW_HTTP_WAITS",
+        kinds.whole_number(1, 1_000_000),
+        "1000",
+        "How many fetches and pops over HTTP may wait for messages in a process.",
+        unit="requests",
+    )
+    http_waits_of_caller: int = setting(
+        "WILLOW_HTTP_WAITS_OF_CALLER",
+        kinds.whole_number(1, 1_000_000),
+        "100",
+        "How many of them may be of one key, or without a key of one address.",
+        unit="requests",
+    )
     memory_alarm: float = setting(
         "WILLOW_MEMORY_ALARM",
         kinds.number(0, 1),
@@ -512,6 +554,13 @@ class Configuration:
         "65536",
         "How many commands of all connections of a process may be in progress.",
         unit="commands",
+    )
+    node_post_bytes: int = setting(
+        "WILLOW_NODE_POST_BYTES",
+        kinds.whole_number(1024, 1024 * 1024 * MEBIBYTE),
+        str(64 * MEBIBYTE),
+        "How many bytes the posts of a process that are in progress may have before those with much of it are refused.",
+        unit="bytes",
     )
     batch_size: int = setting(
         "WILLOW_BATCH_SIZE",

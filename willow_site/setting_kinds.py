@@ -124,6 +124,20 @@ def origins() -> Kind[tuple[str, ...]]:
     return Kind(parse, "a comma-separated list of origins, such as https://app.example.org,http://localhost:3000")
 
 
+def quotas(*names: str) -> Kind[tuple[str, ...]]:
+    """As texts such as `connections=10`."""
+
+    def parse(raw: str) -> tuple[str, ...]:
+        given = _comma_list(raw)
+        for one in given:
+            name, _, value = one.partition("=")
+            if name not in names or not (value.isascii() and value.isdigit()):
+                raise ValueError(one)
+        return given
+
+    return Kind(parse, f"a comma-separated list such as connections=100,posts_per_second=50, of {', '.join(names)}")
+
+
 def networks() -> Kind[tuple[Network, ...]]:
     return Kind(
         lambda raw: tuple(ipaddress.ip_network(part) for part in _comma_list(raw)),

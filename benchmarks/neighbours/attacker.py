@@ -11,6 +11,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+LOOK_SECONDS = 0.01
 Command = dict[str, Any]
 Spoils = Counter[str]  # what an attacker got: kinds of frames, codes of errors, why it was closed
 
@@ -41,7 +42,7 @@ class RawSocket:
     async def answered(self, count: int) -> None:
         """Wait for that many frames in all, or the end of the socket."""
         while sum(self.got.values()) < count and self._reader is not None and not self._reader.done():
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _read(self) -> None:
         try:

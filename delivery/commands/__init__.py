@@ -4,6 +4,7 @@ A new command has its struct in delivery/protocol/commands.py, its number in var
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -49,6 +50,8 @@ from delivery.sessions.session import Session
 
 logger = logging.getLogger(__name__)
 
+TURN_SECONDS = 0.001  # for which the commands of one connection may keep all others waiting
+
 Handlers = Mapping[type[Command], Callable[[Session, Any], None]]
 
 
@@ -83,16 +86,23 @@ class Commands:
     def __init__(self, workers: Workers) -> None:
         self._handlers = handlers(ServiceCommands(workers))
 
-    def handle(self, session: Session, commands: Iterable[Command | FrameError]) -> None:
-        """Take the commands of a frame in their order. Some wait while the session holds them back."""
+    def handle(self, session: Session, commands: Iterable[Command | FrameError]) -> bool:
+        """Take commands in their order, for one turn of the loop. Some wait while the session holds them back.
+
+        Returns whether that was all: what is left over of an iterator comes in another turn, after those of others.
+        """
         if session.kicked:
-            return
+            return True
         session.heard()
+        end = time.perf_counter() + TURN_SECONDS
         for command in commands:
             if session.held_back.holds(type(command)):
                 session.held_back.add(partial(self._take, session, command))
             else:
                 self._take(session, command)
+            if time.perf_counter() >= end:
+                return False
+        return True
 
     def _take(self, session: Session, command: Command | FrameError) -> None:
         """Do what a command asks for. A bad one is refused, and harms no other."""

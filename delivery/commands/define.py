@@ -15,9 +15,7 @@ def create(session: Session, command: Create) -> None:
     def created(queue: QueueRecord, is_new: bool) -> None:
         reply.send(_queue_info(command.label, queue, is_new))
 
-    session.node.directory.create(
-        command.queue, tag_set(command.tags), chosen, created, reply.refuse, session.principal.definer
-    )
+    session.node.directory.create(command.queue, tag_set(command.tags), chosen, created, reply.refuse, session.definer)
 
 
 def _queue_info(label: int | None, queue: QueueRecord, created: bool) -> QueueInfo:

@@ -53,4 +53,4 @@ def submit_post(
 
     if holds_back:
         session.held_back.start(exempt=SETTLING)
-    directory.find_each(command.queues, tags, found, failed, by=session.principal.definer)
+    directory.find_each(command.queues, tags, found, failed, by=session.definer)

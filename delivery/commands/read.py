@@ -1,13 +1,12 @@
 """fetch and pop: one answer each, at once or when a message comes."""
 
-from functools import partial
 from typing import Any
 
 from django.conf import settings
 
 from clients.models import Permission
 from delivery.engine.demands import Demand
-from delivery.engine.queues import default_match
+from delivery.engine.matching import default_match
 from delivery.protocol.commands import Fetch, Pop
 from delivery.protocol.errors import Code, WillowError
 from delivery.sessions.session import Session
@@ -30,11 +29,13 @@ def pop(session: Session, command: Pop) -> None:
 
 def _read(session: Session, command: Fetch | Pop, wait_seconds: float, **how: Any) -> None:
     session.require(Permission.FETCH, command.queue)
+    reply = session.reply_to(command.label)  # it is under way until its queues are found
     tags = tag_set(command.tags)
     match = command.match or default_match(tags)
     directory = session.node.directory
 
     def found(queues: list[QueueRecord]) -> None:
+        reply.end()
         if session.closed:
             return
         work_queues = [queue for queue in queues if not queue.is_stream]
@@ -57,8 +58,7 @@ def _read(session: Session, command: Fetch | Pop, wait_seconds: float, **how: An
             demand.when_ended = lambda: directory.unwatch(watch)
 
     def look() -> None:
-        definer = session.principal.definer
-        directory.resolve(command.queue, tags, match, found, partial(session.refuse, command.label), definer)
+        directory.resolve(command.queue, tags, match, found, reply.refuse, session.definer)
 
     session.posts.then(command.queue, look)
 

@@ -75,7 +75,7 @@ def _find_and_join(worker: Worker, command: Ready) -> None:
             _join(worker, command, services, queues, reply)
 
     worker.session.node.directory.find_each(
-        [queue_of(service) for service in services], (), found, reply.refuse, by=worker.session.principal.definer
+        [queue_of(service) for service in services], (), found, reply.refuse, by=worker.session.definer
     )
 
 

@@ -9,7 +9,8 @@ from psycopg import AsyncConnection
 from clients.models import Permission
 from clients.statements import statement as client_statement
 from delivery.commands.settle import SETTLING
-from delivery.engine.queues import Failed, default_match
+from delivery.engine.lookups import Failed
+from delivery.engine.matching import default_match
 from delivery.protocol.commands import Subscribe, Unsubscribe
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import QueueIdentity, Subscribed
@@ -55,6 +56,9 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
     subscription = session.subscriptions.add(terms)
 
     def found(queues: list[QueueRecord]) -> None:
+        if (refusal := session.subscriptions.too_many_readings(len(queues))) is not None:
+            failed(refusal)
+            return
         try:
             session.node.quotas.admit_readings(session.principal, len(queues))
         except WillowError as error:
@@ -84,7 +88,7 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
     directory = session.node.directory
     session.posts.then(
         terms.name,
-        lambda: directory.resolve(terms.name, terms.tags, terms.match, found, failed, session.principal.definer),
+        lambda: directory.resolve(terms.name, terms.tags, terms.match, found, failed, session.definer),
     )
 
 

@@ -47,6 +47,7 @@ class JoinRequest:
     """A worker goes to the end of the line, unless it `has_gone`. `answer` is called with None when it stands there."""
 
     synchronous = False
+    weight = 0
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class JoinRequest:
         has_gone: Callable[[], bool],
         answer: Callable[[WillowError | None], None],
     ) -> None:
+        self.source = candidate.session_id
         self.candidate = candidate
         self.has_gone = has_gone
         self.answer = answer
@@ -64,6 +66,7 @@ class LeaveRequest:
     """A worker leaves the line, and what it holds goes to others: everything, or only what it got as a worker."""
 
     synchronous = False
+    weight = 0
 
     def __init__(
         self,
@@ -74,6 +77,7 @@ class LeaveRequest:
         lost: Callable[[Sequence[Any]], None],
         failed: Callable[[WillowError], None],
     ) -> None:
+        self.source = session_id
         self.session_id = session_id
         self.client = client
         self.loses = loses  # of which queues it loses messages
@@ -85,6 +89,8 @@ class LookRequest:
     """Other nodes may have given requests to workers of this one."""
 
     synchronous = False
+    source = None
+    weight = 0
 
     def fail(self, error: WillowError) -> None:
         """The poll looks again."""
@@ -94,6 +100,8 @@ class AssignRequest:
     """A service may have both a request and a worker that wait."""
 
     synchronous = False
+    source = None
+    weight = 0
 
     def __init__(self, queue_id: int, failed: Callable[[int], None]) -> None:
         self.queue_id = queue_id

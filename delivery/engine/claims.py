@@ -127,7 +127,7 @@ class ClaimRunner:
                 continue
             attempt.begin()
             moment = self._free_ids.moment
-            rows = await self._take_across(connection, attempt) if attempt.demand.queues else []
+            rows = await self._take_across(connection, attempt) if attempt.looked_at else []
             # At once, and not after the batch: the next attempt of the batch may meet an error of the storage.
             guarded(self._tell_posters)
             for_each(lambda row: self._backlog.taken(row.queue_id, int(self._was_counted(row))), rows)
@@ -143,7 +143,7 @@ class ClaimRunner:
     async def _take_across(self, connection: AsyncConnection[Any], attempt: AcrossAttempt) -> list[Claimed]:
         demand = attempt.demand
         first = demand.rotation.next_queue % len(demand.queues) if demand.rotation else 0
-        queues = [queue.id for queue in demand.queues[first:] + demand.queues[:first]]
+        queues = _in_turn(demand, first) if demand.rotation else sorted(attempt.looked_at)
         take = partial(pop_across, node_name=self._node_name) if demand.pops else claim_across
         async with connection.transaction():
             rows = await take(
@@ -158,6 +158,11 @@ class ClaimRunner:
             last_served = queues.index(rows[-1].queue_id)
             demand.rotation.next_queue = first + last_served + 1
         return rows
+
+
+def _in_turn(demand: Demand, first: int) -> list[int]:
+    """All queues of a fetch or pop, which looks once: beginning with the one whose turn it is."""
+    return [queue.id for queue in demand.queues[first:] + demand.queues[:first]]
 
 
 def _queue_demand(queue_id: int, queued: Sequence[Attempt], floor: tuple[int, int] | None) -> QueueDemand:

@@ -48,6 +48,7 @@ class Demand:
 
     __slots__ = (
         "attempting",
+        "candidates",
         "counts",
         "ended",
         "has_waited",
@@ -86,6 +87,7 @@ class Demand:
         self.reader = reader
         self.label = label
         self.queues = list(queues)
+        self.candidates = {queue.id for queue in queues}  # those in which something may be found
         self.places = places
         self.counts = counts  # each message is told how many follow it
         self.pops = pops

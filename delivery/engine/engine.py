@@ -1,7 +1,7 @@
 """The engine of one node: what its clients do to messages is done here, in batches, by the moves of delivery/moves/.
 
-The lane *posts* stores. The lane *claims* runs finish, fail, keepalive, release, cancel, pop and claim, then the line
-of workers, in this order.
+The lanes *posts* and *large posts* store. The lane *claims* runs finish, fail, keepalive, release, cancel, pop and
+claim, then the line of workers, in this order.
 """
 
 from collections import Counter
@@ -18,6 +18,7 @@ from delivery.engine.claims import ClaimRunner
 from delivery.engine.demands import Demand
 from delivery.engine.floors import Floors
 from delivery.engine.handover import Handover
+from delivery.engine.post_lanes import BATCH_BYTES, PostLanes, node_is_overloaded
 from delivery.engine.transactional_posts import MoveRequest, TransactionalPosts
 from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
@@ -42,14 +43,17 @@ from delivery.storage.meters import Moves
 from delivery.wakeups.delays import Delays
 from delivery.wakeups.expiries import Expiries
 
+LOOKS_AT_ONCE = 512  # into queues, by the claims of one batch; one claim that looks into more goes alone
+
 
 class KeepaliveAllRequest:
     """Everything that a session holds starts its time again."""
 
     synchronous = False
+    weight = 0
 
     def __init__(self, holder: int, queue_ids: Iterable[int], answer: Callable[[WillowError | None], None]) -> None:
-        self.holder = holder
+        self.holder = self.source = holder
         self.queue_ids = frozenset(queue_ids)  # of what it holds
         self.fail = answer
         self.answer = answer
@@ -73,8 +77,6 @@ class Engine:
         self._notices = notices
         self._arrived = arrived  # called when messages of a queue can be taken: it tells everyone who waits
         self._floors = Floors()
-        self._posts_under_way: Counter[int] = Counter()  # by queue
-        self._copies_under_way = 0
         self._free_ids = FreeIds()
         self.backlog = Backlog()
         self.moves = Moves()
@@ -85,7 +87,7 @@ class Engine:
             floors=self._floors,
             backlog=self.backlog,
             moves=self.moves,
-            tell_posters=lambda: self.posts.tell(),
+            tell_posters=self._tell_of_posts,
             free_ids=self._free_ids,
         )
         endings = Endings(
@@ -111,8 +113,17 @@ class Engine:
             "posts",
             {PostRequest: self._run_posts, MoveRequest: from_transactions.run},
             batch_size=size,
+            batch_weight=BATCH_BYTES,
             opened=self._free_ids.forget_all,
         )
+        self.large_posts = Lane(
+            "large posts",
+            {PostRequest: partial(self._run_posts, hands_over=False)},
+            batch_size=size,
+            batch_weight=BATCH_BYTES,
+            opened=self._free_ids.forget_all,
+        )
+        self._post_lanes = PostLanes(self.posts, self.large_posts)
         self.claims = Lane(
             "claims",
             {
@@ -128,6 +139,7 @@ class Engine:
                 **self.assignment.runners(),
             },
             batch_size=size,
+            batch_weight=LOOKS_AT_ONCE,
         )
         self.waiters = Waiters(self.claims.submit, self.backlog, in_doubt)
         self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, backlog=self.backlog)
@@ -142,29 +154,24 @@ class Engine:
 
     @property
     def commands_under_way(self) -> int:
-        return self._copies_under_way + self.waiters.count
+        return self._post_lanes.copies + self.waiters.count
+
+    @property
+    def post_bytes_under_way(self) -> int:
+        return self._post_lanes.bytes
 
     def post(self, request: PostRequest) -> None:
-        if not self._posts_under_way[request.copies[0].queue.id] and self._handover.to_a_pop(request):
+        goes_first = not self._post_lanes.is_on_its_way_to(request.copies[0].queue.id)
+        if goes_first and self._handover.to_a_pop(request):
             self.moves.handed_over += 1
-            return
-        if self._copies_under_way >= self._most_commands:
-            request.fail(node_is_overloaded())
-            return
-        self._copies_under_way += len(request.copies)
-        for copy in request.copies:
-            self._posts_under_way[copy.queue.id] += 1
-        request.settled = self._settled
-        if self.posts.connected.is_set():
-            request.poster.post_accepted(request)
-        self.posts.submit(request)
+        elif (refusal := self._post_lanes.refusal(request)) is not None:
+            request.fail(refusal)
+        else:
+            self._post_lanes.submit(request)
 
-    def _settled(self, request: PostRequest) -> None:
-        self._copies_under_way -= len(request.copies)
-        for copy in request.copies:
-            self._posts_under_way[copy.queue.id] -= 1
-            if not self._posts_under_way[copy.queue.id]:
-                del self._posts_under_way[copy.queue.id]
+    def _tell_of_posts(self) -> None:
+        self.posts.tell()
+        self.large_posts.tell()
 
     def forget(self, queue_id: int) -> None:
         """The queue was deleted, or what is known of its messages may be wrong."""
@@ -198,9 +205,11 @@ class Engine:
         else:
             self.became_ready(queue_id)
 
-    async def _run_posts(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
+    async def _run_posts(
+        self, connection: AsyncConnection[Any], requests: list[PostRequest], *, hands_over: bool = True
+    ) -> AfterCommit:
         if all(request.is_plain for request in requests):
-            return await self._store_plain(connection, requests)
+            return await self._store_plain(connection, requests, hands_over)
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name, self._free_ids)
             await admission.admit()
@@ -220,9 +229,12 @@ class Engine:
             later=[partial(_tell_posters, stored, admission.refused)],
         )
 
-    async def _store_plain(self, connection: AsyncConnection[Any], requests: list[PostRequest]) -> AfterCommit:
+    async def _store_plain(
+        self, connection: AsyncConnection[Any], requests: list[PostRequest], hands_over: bool
+    ) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
-        places = self._handover.keep_places(copies, flushed=any(request.synchronous for request in requests))
+        flushed = any(request.synchronous for request in requests)
+        places = self._handover.keep_places(copies, flushed=flushed) if hands_over else {}
         try:
             inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
         except BaseException:
@@ -235,13 +247,17 @@ class Engine:
         self.moves.posted += len(stored)
         self.moves.claimed += len(inserted.claimed)
         return AfterCommit(
-            partial(self._note_newest, stored),
+            # On two lanes, posts to one queue may be over in another order than that of their indexes.
+            partial(self._note_newest if hands_over else self._note_surprise, stored),
             partial(self._announce, [copy for copy in stored if copy not in inserted.claimed] if places else stored),
             later=[
                 partial(_tell_posters, [copy.request for copy in stored], refused),
                 partial(self._handover.hand_out, places, inserted.claimed),
             ],
         )
+
+    def _note_surprise(self, stored: list[Copy]) -> None:
+        for_each(self.backlog.something_came, {copy.queue.id for copy in stored})
 
     def _note_newest(self, stored: list[Copy]) -> None:
         for queue_id, newest in {copy.queue.id: copy.index for copy in stored}.items():
@@ -275,11 +291,6 @@ class Engine:
         return AfterCommit(
             partial(self._free_ids.give, cancelled, moment), partial(answer_cancels, requests, cancelled)
         )
-
-
-def node_is_overloaded() -> WillowError:
-    most = settings.WILLOW.node_commands
-    return WillowError(Code.OVERLOADED, "node", f"This node has {most} commands under way already. Please try again.")
 
 
 def node_is_stopping() -> WillowError:

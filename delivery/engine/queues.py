@@ -1,47 +1,27 @@
 """The queues that this node knows, by name and by number, and how unknown ones are made."""
 
-import logging
+import asyncio
 import time
-from collections import defaultdict
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
-from clients.statements import statement as client_statement
+from delivery.engine.lookups import Defined, Definition, Failed, Lookup
+from delivery.engine.matching import QueuesOfName, Watch, Watches
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
-from delivery.storage.lanes import Job, Lane
-from queues.definitions import (
-    NOBODY,
-    Definer,
-    QueueRecord,
-    definition_parameters,
-    record_of,
-    settings_with,
-    statement,
-)
-
-logger = logging.getLogger(__name__)
+from delivery.storage.lanes import Lane
+from queues.definitions import NOBODY, Definer, QueueRecord, record_of, statement
 
 Found = Callable[[list[QueueRecord]], None]
-Failed = Callable[[WillowError], None]
 
 OVERLAP_SECONDS = 10  # between what two refreshes look at: more than any statement that defines a queue can take
-DEFINE_TRIES = 5
-
-
-@dataclass(eq=False, slots=True)
-class Watch:
-    """A reader that wants every queue that matches, also those that are made while it reads."""
-
-    name: str
-    tags: frozenset[str]
-    match: Match
-    join: Callable[[QueueRecord], None]
+MOST_NAMES_WITHOUT_QUEUES = 10_000  # that are remembered; anybody can ask for a name that there is not
+JOIN_SECONDS = 0.001  # for which those who read a new queue may keep the loop busy, in one turn of it
 
 
 class Directory:
@@ -52,16 +32,18 @@ class Directory:
 
     def __init__(
         self,
-        jobs: Lane,
+        lane: Lane,
         announce: Callable[[QueueRecord, list[int], Callable[[], None]], None],
         changed: Callable[[int], None],
     ) -> None:
-        self._jobs = jobs
+        self._lane = lane
         self._announce = announce
         self._changed = changed
-        self._watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
+        self._watches = Watches()
+        self._joining: deque[tuple[Watch, QueueRecord]] = deque()  # readers that are still to hear of a new queue
         self._by_id: dict[int, QueueRecord] = {}
-        self._by_name: dict[str, dict[tuple[str, ...], QueueRecord]] = {}  # only names that were read whole
+        self._by_name: dict[str, QueuesOfName] = {}  # only names that were read whole
+        self._empty_names: dict[str, None] = {}  # of these, the ones without queues, the oldest first
         self._under_way: dict[str, list[Callable[[], None]]] = {}  # what waits for a job about a name
         self._refreshed_at = time.monotonic()
 
@@ -76,11 +58,12 @@ class Directory:
         """The queue, if it can be told at once; None also while something about its name is under way."""
         if name in self._under_way:
             return None
-        return self._by_name.get(name, {}).get(tags)
+        found = self._by_name.get(name)
+        return found.get(tags) if found is not None else None
 
     def matching(self, name: str, tags: Iterable[str], match: Match) -> list[QueueRecord]:
-        wanted = frozenset(tags)
-        return [queue for queue in self._by_name.get(name, {}).values() if matches(queue.tags, wanted, match)]
+        found = self._by_name.get(name)
+        return found.matching(tags, match) if found is not None else []
 
     def resolve(
         self,
@@ -130,7 +113,7 @@ class Directory:
         failed: Failed,
         by: Definer = NOBODY,
     ) -> None:
-        def work_done(result: tuple[QueueRecord, bool, list[int]]) -> None:
+        def work_done(result: Defined) -> None:
             queue, is_new, other_nodes = result
             self._learn(queue)
             if is_new and other_nodes:
@@ -140,21 +123,19 @@ class Directory:
             else:
                 created(queue, is_new)
 
-        def work(connection: AsyncConnection[Any]) -> Any:
-            return define_queue(connection, name, tags, chosen, by)
+        def submit() -> None:
+            done, fail = self._over(name, work_done), self._over(name, failed)
+            self._lane.submit(Definition(name, tags, chosen, done, fail, by))
 
-        self._in_order(name, lambda: self._run(name, work, work_done, failed))
+        self._in_order(name, submit)
 
     def watch(self, name: str, tags: Iterable[str], match: Match, join: Callable[[QueueRecord], None]) -> Watch:
         watch = Watch(name, frozenset(tags), match, join)
-        self._watches[name][watch] = None
+        self._watches.add(watch)
         return watch
 
     def unwatch(self, watch: Watch) -> None:
-        watches = self._watches[watch.name]
-        watches.pop(watch, None)
-        if not watches:
-            del self._watches[watch.name]
+        self._watches.remove(watch)
 
     def _resolve_now(
         self, name: str, tags: tuple[str, ...], match: Match, found: Found, failed: Failed, by: Definer
@@ -165,7 +146,7 @@ class Directory:
                 self._learn_name(name, queues)
                 self._resolve_now(name, tags, match, found, failed, by)
 
-            self._run(name, lambda connection: _read_name(connection, name), learn, failed)
+            self._lane.submit(Lookup(name, self._over(name, learn), self._over(name, failed), by))
             return
         queues = self.matching(name, tags, match)
         if queues or (self._by_name[name] and match != "exact"):
@@ -184,21 +165,10 @@ class Directory:
         else:
             action()
 
-    def _run(
-        self,
-        name: str,
-        work: Callable[[AsyncConnection[Any]], Any],
-        done: Callable[[Any], None],
-        failed: Failed,
-    ) -> None:
+    def _over(self, name: str, answer: Callable[[Any], None]) -> Callable[[Any], None]:
+        """For what is about to be under way about a name: gives its answer, then runs what waited for it."""
         waiting = self._under_way.setdefault(name, [])
-
-        def finish(answer: Callable[[], None]) -> None:
-            self._go_on(name, waiting, answer)
-
-        self._jobs.submit(
-            Job(work, lambda result: finish(lambda: done(result)), lambda error: finish(lambda: failed(error)))
-        )
+        return lambda result: self._go_on(name, waiting, lambda: answer(result))
 
     def _go_on(self, name: str, waiting: list[Callable[[], None]], answer: Callable[[], None]) -> None:
         """What was under way about a name is over: give its answer, then run what waited for it."""
@@ -211,9 +181,21 @@ class Directory:
             action()
 
     def _learn_name(self, name: str, queues: list[QueueRecord]) -> None:
-        self._by_name[name] = {}
+        self._by_name[name] = QueuesOfName()
         for queue in queues:
             self._learn(queue)
+        if not queues:
+            self._remember_empty(name)
+
+    def _remember_empty(self, name: str) -> None:
+        self._empty_names[name] = None
+        if len(self._empty_names) > MOST_NAMES_WITHOUT_QUEUES:
+            oldest = next(iter(self._empty_names))
+            del self._empty_names[oldest]
+            if oldest in self._under_way:  # a queue of it is being made
+                self._empty_names[oldest] = None
+            else:
+                del self._by_name[oldest]
 
     def _learn(self, queue: QueueRecord) -> None:
         before = self._by_id.get(queue.id)
@@ -221,17 +203,33 @@ class Directory:
         if before is not None and before.paused != queue.paused:
             self._changed(queue.id)
         if queue.name in self._by_name:
-            self._by_name[queue.name][queue.tags] = queue
-        if before is None:
-            for watch in list(self._watches.get(queue.name, ())):
-                if matches(queue.tags, watch.tags, watch.match):
-                    watch.join(queue)
+            self._by_name[queue.name].put(queue)
+            self._empty_names.pop(queue.name, None)
+        if before is None and queue.name in self._watches:
+            is_at_it = bool(self._joining)
+            self._joining.extend((watch, queue) for watch in self._watches.of(queue))
+            if not is_at_it:
+                self._join_some()
+
+    def _join_some(self) -> None:
+        """Let readers join a new queue: all at once if they are few, otherwise in several turns of the loop."""
+        end = time.perf_counter() + JOIN_SECONDS
+        while self._joining:
+            watch, queue = self._joining.popleft()
+            if not watch.ended:
+                watch.join(queue)
+            if time.perf_counter() >= end:
+                asyncio.get_running_loop().call_soon(self._join_some)
+                return
 
     def forget(self, queue_id: int) -> None:
         """The queue was deleted."""
         queue = self._by_id.pop(queue_id, None)
-        if queue is not None and self._by_name.get(queue.name, {}).get(queue.tags) == queue:
-            del self._by_name[queue.name][queue.tags]
+        if queue is not None and queue.name in self._by_name:
+            of_name = self._by_name[queue.name]
+            of_name.remove(queue)
+            if not of_name:
+                self._remember_empty(queue.name)
         self._changed(queue_id)
 
     async def forget_deleted(self, connection: AsyncConnection[Any]) -> None:
@@ -246,63 +244,9 @@ class Directory:
         async with connection.cursor(row_factory=dict_row) as cursor:
             await cursor.execute(statement("changed"), {"seconds": now - self._refreshed_at + OVERLAP_SECONDS})
             for row in await cursor.fetchall():
-                if row["name"] in self._by_name or row["id"] in self._by_id:
+                if row["name"] in self._by_name or row["name"] in self._watches or row["id"] in self._by_id:
                     self._learn(record_of(row))
         self._refreshed_at = now
-
-
-def matches(queue_tags: Iterable[str], wanted: frozenset[str], match: Match) -> bool:
-    """Whether a queue of the right name is among those that a reader's tags and match choose."""
-    tags = frozenset(queue_tags)
-    if match == "all":
-        return True
-    if match == "exact":
-        return tags == wanted
-    if match == "strict":
-        return tags >= wanted
-    return bool(tags & wanted)  # combined, any
-
-
-def default_match(tags: Iterable[str]) -> Match:
-    return "exact" if tuple(tags) else "all"
-
-
-async def _read_name(connection: AsyncConnection[Any], name: str) -> list[QueueRecord]:
-    async with connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(statement("named"), {"name": name})
-        return [record_of(row) for row in await cursor.fetchall()]
-
-
-async def define_queue(
-    connection: AsyncConnection[Any], name: str, tags: tuple[str, ...], chosen: Mapping[str, Any], by: Definer
-) -> tuple[QueueRecord, bool, list[int]]:
-    """The queue, whether it is new, and the other nodes that must hear of it."""
-    parameters = definition_parameters(name, tags, settings_with(name, chosen), by)
-    async with connection.cursor(row_factory=dict_row) as cursor:
-        for _ in range(DEFINE_TRIES):  # somebody else may be making it now: then the next try finds it
-            await cursor.execute(statement("define"), parameters)
-            if (row := await cursor.fetchone()) is not None:
-                return record_of(row), row["created"], await _live_nodes(connection) if row["created"] else []
-    raise WillowError(Code.OVERLOADED, name, await _why_no_more(connection, by))
-
-
-async def _why_no_more(connection: AsyncConnection[Any], by: Definer) -> str:
-    if by.most:
-        [(defined,)] = await (await connection.execute(statement("defined_by"), {"definer": by.client_id})).fetchall()
-        if defined >= by.most:
-            return f"Your key has defined {defined} queues already, as many as its quota `queues` allows."
-    most = settings.WILLOW.max_queue_count
-    return f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows."
-
-
-async def find_queue(connection: AsyncConnection[Any], name: str, tags: tuple[str, ...]) -> QueueRecord | None:
-    """For those who work without a directory."""
-    return next((queue for queue in await _read_name(connection, name) if queue.tags == tags), None)
-
-
-async def _live_nodes(connection: AsyncConnection[Any]) -> list[int]:
-    cursor = await connection.execute(client_statement("live_nodes"), {"lapse": settings.WILLOW.node_lapse})
-    return [node_id for (node_id,) in await cursor.fetchall()]
 
 
 def no_such_queue(name: str) -> WillowError:

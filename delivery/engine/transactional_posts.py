@@ -32,6 +32,8 @@ class MoveRequest:
     """
 
     synchronous = True
+    source = None
+    weight = 0
 
     def __init__(
         self,

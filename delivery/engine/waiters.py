@@ -19,6 +19,7 @@ class Attempt:
     """One try of a demand, as a lane's request. Which of its kinds it is decides the statement that runs it."""
 
     __slots__ = ("demand", "places", "settled", "waiters")
+    weight: int = 0
 
     def __init__(self, demand: Demand, waiters: "Waiters") -> None:
         self.demand = demand
@@ -39,6 +40,10 @@ class Attempt:
     def synchronous(self) -> bool:
         return self.demand.synchronous
 
+    @property
+    def source(self) -> int:
+        return self.demand.reader.session_id
+
     def fail(self, error: WillowError) -> None:
         if not self.settled:
             self.settled = True
@@ -58,9 +63,32 @@ class PopAttempt(Attempt):
 
 
 class AcrossAttempt(Attempt):
-    """A try over several queues at once."""
+    """A try over several queues at once: those in which something may be found.
 
-    __slots__ = ()
+    A queue is one of them until a try has found it empty, and again when something has come there. So what a try
+    costs depends on what came, and not on how many queues its reader reads.
+    """
+
+    __slots__ = ("looked_at", "weight")
+
+    def __init__(self, demand: Demand, waiters: "Waiters") -> None:
+        super().__init__(demand, waiters)
+        self.looked_at: set[int] = set()  # numbers of queues
+        self.weight = len(demand.candidates)
+
+    def begin(self) -> None:
+        super().begin()
+        self.looked_at |= self.demand.candidates
+        self.demand.candidates = set()
+
+    def fail(self, error: WillowError) -> None:
+        self.demand.candidates |= self.looked_at
+        super().fail(error)
+
+    def settle(self, messages: Sequence[Any], *, more_may_wait: bool = False) -> None:
+        if len(messages) >= self.places or more_may_wait:
+            self.demand.candidates |= self.looked_at
+        super().settle(messages, more_may_wait=more_may_wait)
 
 
 class Waiters:
@@ -88,6 +116,7 @@ class Waiters:
     def add_queue(self, demand: Demand, queue: QueueRecord) -> None:
         """A queue was made that belongs to a running subscription or a waiting fetch."""
         demand.queues.append(queue)
+        demand.candidates.add(queue.id)
         self._by_queue[queue.id][demand] = None
         self._wake_demand(demand)
 
@@ -125,6 +154,7 @@ class Waiters:
         for demand in list(self._by_queue.get(queue_id, ())):
             if messages <= 0:
                 return
+            demand.candidates.add(queue_id)
             if demand.reader.is_crowded:  # it looks for itself when it goes on
                 continue
             self._wake_demand(demand, messages)
@@ -143,7 +173,9 @@ class Waiters:
             self._wake_demand(demand)
 
     def _would_find_nothing(self, demand: Demand) -> bool:
-        return len(demand.queues) == 1 and self._backlog.is_empty(demand.queues[0].id)
+        if len(demand.queues) == 1:
+            return self._backlog.is_empty(demand.queues[0].id)
+        return not demand.candidates
 
     def is_waited_for(self, queue_id: int) -> bool:
         return queue_id in self._by_queue and not self.paused
@@ -237,7 +269,7 @@ class Waiters:
             demand.taken_bytes += sum(len(message.body) for message in messages)
             unfilled = demand.taken_bytes < MOST_TAKEN_BYTES
         if demand.standing:
-            self._to_the_end_of_the_line(demand)
+            self._to_the_end_of_the_line(demand, messages)
         elif unfilled:
             demand.served = True
         else:
@@ -249,15 +281,16 @@ class Waiters:
         """It could not take what came while it tried. That is for the next in line."""
         demand.woken = 0
         if messages > 0:
-            for queue in demand.queues:
-                self.wake(queue.id, messages)
+            for queue_id in list(demand.candidates):
+                self.wake(queue_id, messages)
 
-    def _to_the_end_of_the_line(self, demand: Demand) -> None:
+    def _to_the_end_of_the_line(self, demand: Demand, messages: Sequence[Any]) -> None:
         """So that subscriptions of one queue share what comes, instead of the first taking all of it."""
         if demand.ended:
             return
-        for queue in demand.queues:
-            waiting = self._by_queue[queue.id]
+        several = len(demand.queues) > 1
+        for queue_id in {message.queue_id for message in messages} if several else {demand.queues[0].id}:
+            waiting = self._by_queue[queue_id]
             waiting[demand] = waiting.pop(demand)
 
     def time_out(self, demand: Demand) -> None:

@@ -35,7 +35,6 @@ from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
 
 TURN_SECONDS = 0.001
-COMMANDS_AT_ONCE = 32  # of a frame, before the clock is looked at
 
 Receive = Callable[[], Awaitable[Any]]
 
@@ -99,7 +98,7 @@ class ConnectConsumer(AsyncConsumer):
         if key is None:
             return anonymous_principal(handshake.address, handshake.headers)
         principal: Principal | None = await run_job(
-            node.jobs, lambda connection: principal_of_key(connection, key, handshake.address)
+            node.doors, lambda connection: principal_of_key(connection, key, handshake.address)
         )
         return principal
 
@@ -108,10 +107,10 @@ class ConnectConsumer(AsyncConsumer):
 
         Each turn of the event loop is short, however much the client has sent: then the others have theirs.
         """
-        most = settings.WILLOW.connection_commands
+        most, most_bytes = settings.WILLOW.connection_commands, settings.WILLOW.connection_post_bytes
         busy_seconds = 0.0
         while True:
-            await session.under_way.wait_below(most)
+            await session.under_way.wait_below(most, most_bytes)
             await outbox.wait_until_roomy()
             if busy_seconds >= TURN_SECONDS:
                 await asyncio.sleep(0)
@@ -121,14 +120,12 @@ class ConnectConsumer(AsyncConsumer):
                 return
             began = perf_counter()
             if len(event.get("text") or "") > LARGE_BYTES:
-                commands = await large_frames.decode(event["text"], limits)
+                commands = iter(await large_frames.decode(event["text"], limits))
             else:
-                commands = _decoded(event, limits)
-            for first in range(0, len(commands), COMMANDS_AT_ONCE):
-                if perf_counter() - began > TURN_SECONDS:
-                    await asyncio.sleep(0)
-                    began = perf_counter()
-                node.commands.handle(session, commands[first : first + COMMANDS_AT_ONCE])
+                commands = iter(_decoded(event, limits))
+            while not node.commands.handle(session, commands):
+                await asyncio.sleep(0)
+                await session.under_way.wait_below(most, most_bytes)
             busy_seconds += perf_counter() - began
 
 

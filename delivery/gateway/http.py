@@ -1,6 +1,7 @@
 """Posts and pops over HTTP: they go to the engine of this process's node, like those of sockets.
 
-A request runs in a thread of its own, the engine on the node's event loop; the thread waits for the answer.
+A request runs in a thread of its own, the engine on the node's event loop; the thread waits for the answer. Requests
+that wait for a message do so without a thread (http_waits.py).
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 from clients.principal import Principal
 from delivery.commands.read import stream_is_subscribed_to
 from delivery.engine.demands import NO_SESSION, Demand, Rotation
-from delivery.engine.queues import default_match
+from delivery.engine.matching import default_match
 from delivery.moves.posting import Copy, PostRequest
 from delivery.node import life
 from delivery.node.node import Node
@@ -24,6 +25,7 @@ from queues.definitions import QueueRecord, tag_set
 ANSWER_SECONDS = 30.0  # for which a thread waits for the engine, in addition to what the caller asked for
 
 Result = TypeVar("Result")
+Take = Callable[[Node], Coroutine[Any, Any, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ def post(command: Post, *, by: Principal) -> list[Stored]:
     return on_node(lambda node: _post(node, command, by), ANSWER_SECONDS)
 
 
-def pop(command: Pop, *, by: Principal) -> list[tuple[Any, QueueRecord | None]]:
-    """Up to `count` messages, each with its queue, or none when the time to wait is over."""
-    return on_node(lambda node: _pop(node, command, by), ANSWER_SECONDS + (command.timeout or 0.0))
+def pop(command: Pop, *, by: Principal) -> Take:
+    """What takes up to `count` messages, each with its queue, or none when the time to wait is over."""
+    return lambda node: _pop(node, command, by)
 
 
 def on_node(work: Callable[[Node], Coroutine[Any, Any, Result]], seconds: float) -> Result:
@@ -65,6 +67,7 @@ class HttpPoster:
     """It is told whether its post was stored. There is nobody to tell what becomes of the message later."""
 
     session_id = None
+    bytes_under_way = 0
 
     def __init__(self, node: Node, answer: "asyncio.Future[list[Stored]]") -> None:
         self._node = node

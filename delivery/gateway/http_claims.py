@@ -10,7 +10,7 @@ from typing import Any
 
 from clients.principal import Principal
 from delivery.engine.demands import NO_SESSION, Demand
-from delivery.gateway.http import ANSWER_SECONDS, HttpReader, on_node, take_for
+from delivery.gateway.http import ANSWER_SECONDS, HttpReader, Take, on_node, take_for
 from delivery.moves.endings import Answer, Ending, ReleaseRequest, nobody_waits
 from delivery.node.node import Node
 from delivery.protocol.commands import Fetch
@@ -42,8 +42,8 @@ class HttpClaimer(HttpReader):
             )
 
 
-def fetch(command: Fetch, *, by: Principal) -> list[tuple[Any, QueueRecord | None]]:
-    """Up to `count` claimed messages, each with its queue, or none when the time to wait is over."""
+def fetch(command: Fetch, *, by: Principal) -> Take:
+    """What claims up to `count` messages, each with its queue, or none when the time to wait is over."""
 
     async def work(node: Node) -> list[tuple[Any, QueueRecord | None]]:
         answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
@@ -51,7 +51,7 @@ def fetch(command: Fetch, *, by: Principal) -> list[tuple[Any, QueueRecord | Non
         how = {"work_timeout": command.work_timeout, "synchronous": command.sync == "sync"}
         return await take_for(node, command, claimer, answer, command.block_timeout, by, **how)
 
-    return on_node(work, ANSWER_SECONDS + command.block_timeout)
+    return work
 
 
 def settle(ending: Callable[[Answer], Ending]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
 
-from delivery.engine.queues import default_match, matches
+from delivery.engine.matching import default_match, matches
 from delivery.protocol.fields import Match
 from queues.definitions import tag_set
 from queues.models import Queue

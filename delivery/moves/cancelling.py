@@ -25,6 +25,14 @@ class CancelRequest:
     refused: Callable[[WillowError], None]
     synchronous: bool = False
 
+    @property
+    def source(self) -> int:
+        return self.session
+
+    @property
+    def weight(self) -> int:
+        return 0
+
     def fail(self, error: WillowError) -> None:
         self.refused(error)
 

@@ -24,6 +24,7 @@ from delivery.storage.vocabulary import Outcome, Reason
 
 logger = logging.getLogger(__name__)
 
+REPLY_BYTES_OF_A_LOOK = 16_384  # that weigh as much, in a batch, as a look into a queue
 CLAIMS_LOOKED_AT = 10_000  # of a queue, for a message that was named without its index
 
 Answer = Callable[[WillowError | None], None]  # called with None when it is done
@@ -41,6 +42,14 @@ class Ending:
     attempt: int | None = None  # None: whichever it is
     synchronous: bool = False
 
+    @property
+    def source(self) -> int:
+        return self.holder
+
+    @property
+    def weight(self) -> int:
+        return 0
+
     def fail(self, error: WillowError) -> None:
         self.answer(error)
 
@@ -49,6 +58,10 @@ class Ending:
 class FinishRequest(Ending):
     client: str | None = None
     reply: bytes | None = None
+
+    @property
+    def weight(self) -> int:
+        return len(self.reply) // REPLY_BYTES_OF_A_LOOK if self.reply else 0
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -29,6 +29,10 @@ class Poster(Protocol):
     @property
     def session_id(self) -> int | None: ...
 
+    @property
+    def bytes_under_way(self) -> int:
+        """Of all its posts."""
+
     def post_accepted(self, request: "PostRequest") -> None: ...
 
     def post_stored(self, request: "PostRequest") -> None: ...
@@ -42,6 +46,7 @@ class NobodyPosts:
     """The poster of dead letters and of messages that change queues: it wants no notices."""
 
     session_id = None
+    bytes_under_way = 0
 
     def post_accepted(self, request: "PostRequest") -> None: ...
 
@@ -79,6 +84,7 @@ class PostRequest:
         "poster",
         "settled",
         "synchronous",
+        "weight",
         "work_timeout",
     )
 
@@ -105,8 +111,13 @@ class PostRequest:
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
+        self.weight = len(command.message) * len(queues)  # bytes to store
         self.is_plain = len(queues) == 1 and command.dedupe is None and command.unique is None and queues[0].is_plain
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
+
+    @property
+    def source(self) -> int | None:
+        return self.poster.session_id
 
     @property
     def has_extras(self) -> bool:

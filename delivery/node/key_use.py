@@ -4,9 +4,11 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from psycopg import AsyncConnection
 
 from clients.statements import statement as client_statement
+from delivery.sessions.quotas import account_of
 from delivery.storage.statements import statement
 
 if TYPE_CHECKING:
@@ -27,10 +29,10 @@ class KeyUseCounts:
         quotas, sessions = self._node.quotas, self._node.sessions.values()
         quotas.connected(session.principal for session in sessions)
         quotas.count_readings(_queues_read(sessions))
-        keys = quotas.keys()
-        if keys:
-            rows = await connection.execute(client_statement("nodes_of_keys"), {"key": keys})
-            quotas.share_rates(dict(await rows.fetchall()))
+        if quotas.has_rates:
+            parameters = {"node": self._node.id, "lapse": settings.WILLOW.node_lapse}
+            rows = await connection.execute(client_statement("rates_wanted"), parameters)
+            quotas.share_rates([wanted for (wanted,) in await rows.fetchall()])
         if (waiting := quotas.keys_to_count()) and time.monotonic() - self._counted_at >= COUNT_SECONDS:
             await self._count_waiting(connection, waiting)
             self._counted_at = time.monotonic()
@@ -48,6 +50,5 @@ def _queues_read(sessions: Any) -> Counter[int]:
     """By key: the queues of each subscription."""
     read: Counter[int] = Counter()
     for session in sessions:
-        if session.principal.key_id is not None:
-            read[session.principal.key_id] += sum(len(subscription.queues) for subscription in session.subscriptions)
+        read[account_of(session.principal)] += session.subscriptions.readings
     return read

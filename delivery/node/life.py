@@ -46,9 +46,9 @@ async def start() -> None:
     global _node, _loop
     _loop = asyncio.get_running_loop()
     willow = settings.WILLOW
-    jobs = job_lane("jobs")
-    _keep(jobs.run())
-    await jobs.connected.wait()
+    doors = job_lane("doors")
+    _keep(doors.run())
+    await doors.connected.wait()
 
     async def join(connection: AsyncConnection[Any]) -> Any:
         parameters = {"name": willow.node_name, "url": willow.advertised_url}
@@ -57,8 +57,8 @@ async def start() -> None:
         await connection.execute(statement("empty_line"), {"node": me.id})
         return me.id
 
-    _node = Node(await run_job(jobs, join), willow.node_name, jobs)
-    await run_job(jobs, _node.alarms.find_data)
+    _node = Node(await run_job(doors, join), willow.node_name, doors)
+    await run_job(doors, _node.alarms.find_data)
     listen_here(_node.hints, _loop)
     for task in (*_node.tasks(), *(companion.run(_node) for companion in _companions)):
         _keep(task)
@@ -109,7 +109,7 @@ async def _leave_cluster(node: Node) -> None:
             await restart_leases(connection, sessions)
             await connection.execute(client_statement("leave_node"), {"node": node.id})
 
-    await run_job(node.jobs, leave)
+    await run_job(node.doors, leave)
 
 
 def current_or_none() -> Node | None:

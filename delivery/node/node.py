@@ -9,6 +9,7 @@ from psycopg import AsyncConnection
 
 from delivery.commands import Commands
 from delivery.engine.engine import Engine
+from delivery.engine.lookups import queue_lane
 from delivery.engine.queues import Directory
 from delivery.moves.notices import Notices
 from delivery.node.alarms import Alarms
@@ -24,18 +25,22 @@ from delivery.sessions.quotas import KeyQuotas
 from delivery.sessions.session import Session
 from delivery.sessions.stream_feed import StreamFeeds
 from delivery.sessions.unread_answers import UnreadAnswers
-from delivery.storage.lanes import Job, Lane, run_jobs
+from delivery.storage.lanes import Job, Lane, job_lane, run_jobs
 from delivery.wakeups.hints import Hints
 
 
 class Node:
-    def __init__(self, node_id: int, name: str, jobs: Lane) -> None:
+    """`doors`: the lane of what no client may hold up: hellos, checks of keys, heartbeats and operators' orders."""
+
+    def __init__(self, node_id: int, name: str, doors: Lane) -> None:
         self.id = node_id
         self.name = name
         self.draining = False  # hands out nothing more, waits for what is under way
         self.leaving = False  # closes the sockets that are left
         self.refusals = Counter(dict.fromkeys(map(str, Code), 0))  # of commands, by their code
-        self.jobs = jobs
+        self.doors = doors
+        self.jobs = job_lane("jobs")
+        self.queues = queue_lane()
         self._heartbeat = Heartbeat(self)
         self.quotas = KeyQuotas()
         self.alarms = Alarms()
@@ -48,7 +53,7 @@ class Node:
         self.feeds = StreamFeeds(self.streams)
         self.sessions = SessionTable(
             node_id=node_id,
-            jobs=jobs,
+            doors=doors,
             streams=self.streams,
             resumed=lambda: self.on_hints.notices_wait(),
         )
@@ -58,7 +63,7 @@ class Node:
         self.on_hints = OnHints(self)
         self.hints = Hints(node_id=node_id, listener=self.on_hints)
         self.directory = Directory(
-            jobs,
+            self.queues,
             announce=lambda queue, nodes, done: self.hints.announce(queue.id, nodes, done),
             changed=lambda queue_id: self.engine.forget(queue_id),
         )
@@ -71,7 +76,7 @@ class Node:
         self.engine: Engine = Engine(
             node_id=node_id,
             node_name=name,
-            jobs=jobs,
+            jobs=self.jobs,
             notices=self.notices,
             arrived=self.on_hints.arrived_here,
             workers=self.workers,
@@ -86,18 +91,20 @@ class Node:
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        return self.engine.posts, self.engine.claims, self.streams, self.jobs
+        engine = self.engine
+        return engine.posts, engine.large_posts, engine.claims, self.streams, self.jobs, self.queues, self.doors
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
         """What runs as long as the node does."""
+        poll = Poll(self)
         return [
-            self.engine.posts.run(),
-            self.engine.claims.run(),
-            self.streams.run(),
+            *(lane.run() for lane in self.lanes if lane is not self.doors),  # which runs already
             self.hints.publish(),
             self.hints.listen(),
             every(settings.WILLOW.node_heartbeat, self._heartbeat.beat),
-            every(settings.WILLOW.poll_seconds, Poll(self).look),
+            every(settings.WILLOW.node_heartbeat, self._heartbeat.look_after_workers),
+            every(settings.WILLOW.poll_seconds, poll.look),
+            every(settings.WILLOW.poll_seconds, poll.look_to_the_doors),
             every(settings.WILLOW.transactional_post_seconds, TransactionalPostMover(self).look),
         ]
 

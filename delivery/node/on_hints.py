@@ -1,6 +1,7 @@
 """What this node does when messages arrive here, or when a hint says that something happened elsewhere."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from delivery.moves.service_names import is_service_queue
@@ -48,10 +49,12 @@ class OnHints:
         self._node.run_job_soon(self._node.workers.push_changed_configs)
 
     def orders_wait(self) -> None:
-        self._node.run_job_soon(lambda connection: carry_out_orders(self._node, connection))
+        node = self._node
+        carry_out = partial(carry_out_orders, node)
+        node.doors.submit(Job(carry_out, lambda _: None, _the_poll_makes_up_for_it))
 
     def queues_defined(self, known: Callable[[], None]) -> None:
-        self._node.jobs.submit(Job(self._node.directory.refresh, lambda _: known(), _the_poll_learns_them))
+        self._node.jobs.submit(Job(self._node.directory.refresh, lambda _: known(), _the_poll_makes_up_for_it))
 
 
-def _the_poll_learns_them(error: WillowError) -> None: ...
+def _the_poll_makes_up_for_it(error: WillowError) -> None: ...

@@ -57,12 +57,15 @@ class Heartbeat:
         node = self._node
         began = time.monotonic()
         node.quotas.alarms = node.alarms.look()
-        if not await run_job(node.jobs, self._write) and not node.leaving:
+        if not await run_job(node.doors, self._write) and not node.leaving:
             logger.error("This node's row is gone from the database; its clients must connect again.")
         if self.has_lapsed:
-            await run_job(node.jobs, node.sessions.reclaim)
+            await run_job(node.doors, node.sessions.reclaim)
         self._last = began
-        await run_job(node.jobs, node.workers.look_after)
+
+    async def look_after_workers(self) -> None:
+        """Apart from the beat, which waits for nothing that clients have asked for."""
+        await run_job(self._node.jobs, self._node.workers.look_after)
 
     async def _write(self, connection: AsyncConnection[Any]) -> bool:
         """Returns whether the node has its row."""
@@ -74,6 +77,7 @@ class Heartbeat:
             "readers": Jsonb(_readers(reading)),
             "alarms": list(self._node.alarms.active),
             "free_places": Jsonb(self._node.engine.waiters.free_places()),
+            "rates_wanted": Jsonb(self._node.quotas.rates_wanted()),
             "reading": Jsonb(_said_of_sessions(self._node.sessions.values(), reading)),
         }
         return await (await connection.execute(client_statement("beat"), parameters)).fetchone() is not None
@@ -114,11 +118,15 @@ class Poll:
         await run_job(node.jobs, node.workers.push_changed_configs)
         node.workers.look_for_requests()
         await run_job(node.jobs, self._wake_ready_queues)
-        await run_job(node.jobs, lambda connection: refresh_principals(node, connection))
         await run_job(node.jobs, self._key_use.look)
-        await run_job(node.jobs, lambda connection: carry_out_orders(node, connection))
         for session in list(node.sessions.values()):
             session.look_after_overdue()
+
+    async def look_to_the_doors(self) -> None:
+        """Who may stay, and what operators have ordered: whatever else clients keep this node busy with."""
+        node = self._node
+        await run_job(node.doors, lambda connection: refresh_principals(node, connection))
+        await run_job(node.doors, lambda connection: carry_out_orders(node, connection))
 
     async def _catch_up(self) -> None:
         """With what could not be done while the database was gone."""
@@ -126,7 +134,7 @@ class Poll:
         if node.unheard_claims:
             await run_job(node.jobs, node.unheard_claims.settle)
         if node.sessions.has_ends_to_write:
-            await run_job(node.jobs, node.sessions.write_ends)
+            await run_job(node.doors, node.sessions.write_ends)
         if node.notices.left_behind:
             await run_job(node.jobs, node.notices.leave)
 

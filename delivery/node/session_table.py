@@ -26,9 +26,9 @@ class SessionTable(Mapping[int, Session]):
     `streams`: the lane that writes how far clients have come. `resumed`: called when a session has come back.
     """
 
-    def __init__(self, *, node_id: int, jobs: Lane, streams: Lane, resumed: Callable[[], None]) -> None:
+    def __init__(self, *, node_id: int, doors: Lane, streams: Lane, resumed: Callable[[], None]) -> None:
         self._node_id = node_id
-        self._jobs = jobs
+        self._doors = doors
         self._streams = streams
         self._resumed = resumed
         self._sessions: dict[int, Session] = {}
@@ -71,9 +71,12 @@ class SessionTable(Mapping[int, Session]):
     async def _check_connections(self, principal: Principal) -> None:
         """Refuse one too many. Several that come at the same moment may all be let in."""
         most = principal.quotas.connections
-        if not most or principal.key_id is None:
+        if not most:
             return
-        [connections] = await self._one_row("connections_of_key", {"key": principal.key_id, "limit": most})
+        if principal.key_id is None:  # counted here, on this node
+            connections = sum(session.principal.key_id is None for session in self._sessions.values())
+        else:
+            [connections] = await self._one_row("connections_of_key", {"key": principal.key_id, "limit": most})
         if connections >= most:
             reason = f"The quota `connections` of your key is {most}, which is used up."
             raise WillowError(Code.OVERLOADED, "connections", reason)
@@ -89,9 +92,9 @@ class SessionTable(Mapping[int, Session]):
                 held = await connection.execute(statement("held_by"), {"holder": found[0]})
                 return found, await held.fetchall()
 
-        found, held = await run_job(self._jobs, work)
+        found, held = await run_job(self._doors, work)
         if found is None and await self._ends_just_now(parameters):
-            found, held = await run_job(self._jobs, work)  # behind the job that ends it
+            found, held = await run_job(self._doors, work)  # behind the job that ends it
         if found is None:
             await self._check_is_unknown(parameters)
             return False
@@ -120,7 +123,7 @@ class SessionTable(Mapping[int, Session]):
         async def work(connection: AsyncConnection[Any]) -> Any:
             return await (await connection.execute(client_statement(name), parameters)).fetchone()
 
-        return await run_job(self._jobs, work)
+        return await run_job(self._doors, work)
 
     async def reclaim(self, connection: AsyncConnection[Any]) -> None:
         """Other nodes may have taken this one for dead. Its sessions are still here, unless they went on elsewhere."""
@@ -158,7 +161,7 @@ class SessionTable(Mapping[int, Session]):
             await connection.execute(client_statement(name), {"session": session_id, "node": self._node_id})
 
         def let_go(_: object = None) -> None:
-            self._jobs.submit(Job(work, lambda _: None, lambda _: self.end_later(session_id)))
+            self._doors.submit(Job(work, lambda _: None, lambda _: self.end_later(session_id)))
             if (ending := self._ending.pop(session_id, None)) is not None:
                 ending.set_result(None)
 

@@ -24,7 +24,7 @@ class TransactionalPostMover:
         self._seen = NOTHING_SEEN  # the newest snapshot of which nothing is left to move
 
     async def look(self) -> None:
-        if self._node.draining:
+        if self._node.draining or self._node.quotas.alarms:  # short of something: they stay where they are stored
             return
         snapshot, wanted = await run_job(self._node.jobs, self._new)
         if wanted is None:

@@ -170,7 +170,7 @@ async def _queues(connection: AsyncConnection[Any], queue_ids: Sequence[int]) ->
 
 async def _queue_named(connection: AsyncConnection[Any], name: str, tags: tuple[str, ...]) -> QueueRecord | None:
     async with connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(queue_statement("named"), {"name": name})
+        await cursor.execute(queue_statement("named"), {"name": [name]})
         records = [record_of(row) for row in await cursor.fetchall()]
     return next((record for record in records if record.tags == tags), None)
 

@@ -10,7 +10,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from psycopg import AsyncConnection
 
-from delivery.engine.queues import define_queue, find_queue, no_such_queue
+from delivery.engine.lookups import define_queue, find_queue
+from delivery.engine.queues import no_such_queue
 from delivery.moves.admission import Admission
 from delivery.moves.posting import NobodyPosts, PostRequest
 from delivery.protocol.commands import Post
@@ -164,7 +165,7 @@ async def _queue(
     if not settings.WILLOW.auto_define:
         return no_such_queue(name)
     try:
-        queue, is_new, _ = await define_queue(connection, name, tags, {}, NOBODY)
+        queue, is_new = await define_queue(connection, name, tags, {}, NOBODY)
     except WillowError as refusal:
         return refusal
     if is_new:

@@ -44,6 +44,9 @@ class PositionHolder(Protocol):
 class PositionWrite:
     """A reader's position on its way to the database, with everyone who waits for it to be written."""
 
+    source = None  # all writes about streams keep one order
+    weight = 0
+
     def __init__(self, reader: PositionHolder) -> None:
         self.reader = reader
         self.synchronous = False
@@ -72,6 +75,8 @@ class AckRecord:
     """A registered client finished a message of a work queue."""
 
     synchronous = False
+    source = None
+    weight = 0
 
     def __init__(self, client_id: int, queue_id: int, index: int) -> None:
         self.client_id = client_id

@@ -30,8 +30,12 @@ class Posts:
     def session_id(self) -> int:
         return self._session.session_id
 
+    @property
+    def bytes_under_way(self) -> int:
+        return self._session.under_way.bytes
+
     def began(self, command: Post) -> None:
-        self._session.under_way.began()
+        self._session.under_way.began(_size(command))
         self._begun += 1
         for name in command.queues:
             self._under_way[name][id(command)] = self._begun
@@ -106,7 +110,7 @@ class Posts:
         """Called once for each post that began."""
         if error is not None:
             self._session.refuse(command.label, error)
-        self._session.under_way.ended()
+        self._session.under_way.ended(_size(command))
         for name in command.queues:
             under_way = self._under_way[name]
             del under_way[id(command)]
@@ -122,6 +126,10 @@ class Posts:
             waiting.popleft()[1]()
         if not waiting and self._afterwards.get(name) is waiting:  # what ran may have begun another one
             del self._afterwards[name]
+
+
+def _size(command: Post) -> int:
+    return len(command.message) * len(command.queues)
 
 
 def _may_repeat(command: Post) -> bool:

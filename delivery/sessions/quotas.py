@@ -5,12 +5,15 @@ says how exact each quota is.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clients.principal import Principal
+from clients.quotas import UNLIMITED, Quotas
 from delivery.protocol.errors import Code, WillowError
+from delivery.sessions.shared_rates import Wanted, fair_share
 
+ANONYMOUS_ACCOUNT = 0  # of all callers without a key together
 UNUSED_SECONDS = 60.0  # after which a key without connections here is forgotten
 SHORT_OF = {"memory": "The node is short of memory", "disk": "The disk of the data is nearly full"}
 
@@ -42,7 +45,11 @@ class KeyUse:
 
     posts: Bucket = field(default_factory=Bucket)
     bytes: Bucket = field(default_factory=Bucket)
-    nodes: int = 1  # on which it has connections: they share its rates
+    posts_wanted: Wanted = field(default_factory=Wanted)
+    bytes_wanted: Wanted = field(default_factory=Wanted)
+    wanted_elsewhere: list[tuple[float, float]] = field(default_factory=list)  # posts and bytes, of each other node
+    posts_per_second: int = 0  # its quotas, when it was last used
+    bytes_per_second: int = 0
     readings: int = 0
     waiting_messages: float = 0  # when they were last counted, and since then what was posted here
     waiting_bytes: float = 0
@@ -60,14 +67,14 @@ class KeyQuotas:
         """Refuse a post beyond a quota, or while the node is short of something. `size`: of one copy's body."""
         for alarm in self.alarms:
             raise WillowError(Code.OVERLOADED, alarm, f"{SHORT_OF[alarm]}: posts are refused for now.")
-        if principal.key_id is None:
+        quotas = principal.quotas
+        if quotas is UNLIMITED:
             return
-        quotas, use, now = principal.quotas, self._use_of(principal.key_id), self._clock()
+        use, now = self._use_of(account_of(principal)), self._clock()
         use.used_at = now
         _check("waiting_messages", use.waiting_messages + copies, quotas.waiting_messages)
         _check("waiting_bytes", use.waiting_bytes + size * copies, quotas.waiting_bytes)
-        _check_rate("posts_per_second", use.posts, quotas.posts_per_second, use.nodes, now)
-        _check_rate("bytes_per_second", use.bytes, quotas.bytes_per_second, use.nodes, now)
+        self._check_rates(use, quotas, size, copies, now)
         use.posts.tokens -= copies
         use.bytes.tokens -= size * copies
         use.waiting_messages += copies
@@ -76,12 +83,27 @@ class KeyQuotas:
 
     def admit_readings(self, principal: Principal, queues: int) -> None:
         """Refuse a subscription that reads too many queues, with those that the key reads already."""
-        if principal.key_id is None:
+        if principal.quotas is UNLIMITED:
             return
-        use = self._use_of(principal.key_id)
+        use = self._use_of(account_of(principal))
         _check("readings", use.readings + queues, principal.quotas.readings)
         use.readings += queues
         use.used_at = self._clock()
+
+    def _check_rates(self, use: KeyUse, quotas: Quotas, size: int, copies: int, now: float) -> None:
+        posts, in_bytes = quotas.posts_per_second, quotas.bytes_per_second
+        if not (posts or in_bytes):
+            return
+        use.posts_per_second, use.bytes_per_second = posts, in_bytes
+        use.posts_wanted.add(copies, now)
+        use.bytes_wanted.add(size * copies, now)
+        elsewhere = use.wanted_elsewhere
+        if posts:
+            share = fair_share(posts, use.posts_wanted.rate, [wanted for wanted, _ in elsewhere])
+            _check_rate("posts_per_second", use.posts, posts, share, now)
+        if in_bytes:
+            share = fair_share(in_bytes, use.bytes_wanted.rate, [wanted for _, wanted in elsewhere])
+            _check_rate("bytes_per_second", use.bytes, in_bytes, share, now)
 
     def _use_of(self, key_id: int) -> KeyUse:
         use = self._by_key.get(key_id)
@@ -94,22 +116,38 @@ class KeyQuotas:
     def connected(self, principals: Iterable[Principal]) -> None:
         """These have connections here. What is known of other keys is forgotten after a while."""
         for principal in principals:
-            if principal.key_id is not None:
-                self._use_of(principal.key_id).used_at = self._clock()
+            if principal.quotas is not UNLIMITED:
+                self._use_of(account_of(principal)).used_at = self._clock()
         unused = [key for key, use in self._by_key.items() if self._clock() - use.used_at > UNUSED_SECONDS]
         for key_id in unused:
             del self._by_key[key_id]
 
-    def share_rates(self, nodes_by_key: Mapping[int, int]) -> None:
+    @property
+    def has_rates(self) -> bool:
+        return any(use.posts_per_second or use.bytes_per_second for use in self._by_key.values())
+
+    def rates_wanted(self) -> dict[str, tuple[float, float]]:
+        """By key: posts and bytes a second that its callers want here, for the other nodes."""
+        now = self._clock()
+        wanted = {
+            str(key): (
+                use.posts_wanted.count(now, use.posts_per_second),
+                use.bytes_wanted.count(now, use.bytes_per_second),
+            )
+            for key, use in self._by_key.items()
+            if use.posts_per_second or use.bytes_per_second
+        }
+        return {key: rates for key, rates in wanted.items() if any(rates)}
+
+    def share_rates(self, wanted_elsewhere: Sequence[Mapping[str, Sequence[float]]]) -> None:
+        """What each of the other nodes wants, as it says by `rates_wanted`."""
         for key_id, use in self._by_key.items():
-            use.nodes = max(1, nodes_by_key.get(key_id, 1))
+            rates = [by_key[str(key_id)] for by_key in wanted_elsewhere if str(key_id) in by_key]
+            use.wanted_elsewhere = [(posts, in_bytes) for posts, in_bytes in rates]
 
     def count_readings(self, queues_by_key: Mapping[int, int]) -> None:
         for key_id, use in self._by_key.items():
             use.readings = queues_by_key.get(key_id, 0)
-
-    def keys(self) -> list[int]:
-        return list(self._by_key)
 
     def keys_to_count(self) -> list[int]:
         """Those whose waiting messages may have changed in a way that matters: they posted, or had some before."""
@@ -127,9 +165,12 @@ def _check(name: str, wanted: float, most: int) -> None:
         raise WillowError(Code.OVERLOADED, name, f"The quota `{name}` of your key is {most}, which is used up.")
 
 
-def _check_rate(name: str, bucket: Bucket, rate: int, nodes: int, now: float) -> None:
-    if not rate:
-        return
-    bucket.refill(rate / nodes, now)
+def account_of(principal: Principal) -> int:
+    """Under which number a caller's use is counted: that of its key, or one for all who have none."""
+    return ANONYMOUS_ACCOUNT if principal.key_id is None else principal.key_id
+
+
+def _check_rate(name: str, bucket: Bucket, rate: int, share: float, now: float) -> None:
+    bucket.refill(share, now)
     if bucket.tokens <= 0:
         raise WillowError(Code.OVERLOADED, name, f"The quota `{name}` of your key is {rate}: wait a moment.")

@@ -1,6 +1,7 @@
 """The fetches and pops of one connection, and what the client is told about them."""
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from delivery.engine.demands import Demand, Rotation
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 MOST_ROTATIONS = 1000  # of one connection; those that were used least recently are forgotten
 
 
+def _digest(queue_name: str, tags: tuple[str, ...]) -> bytes:
+    return blake2b("\0".join((queue_name, *tags)).encode(), digest_size=16).digest()
+
+
 class Reads:
     """Those that have no answer yet. It is the reader of their demands."""
 
@@ -21,7 +26,7 @@ class Reads:
         self._demands: set[Demand] = set()
         self._parts: dict[Demand, list[Any]] = {}  # of a large `count`: what was taken, until its number is known
         self.latest_queue_ids: list[int] = []  # what was looked into last, for people who wonder what this one reads
-        self._rotations: dict[tuple[str, tuple[str, ...]], Rotation] = {}  # by queue name and tags
+        self._rotations: dict[bytes, Rotation] = {}  # by a digest of queue name and tags, which may be long
 
     @property
     def session_id(self) -> int:
@@ -39,8 +44,9 @@ class Reads:
 
     def rotation(self, queue_name: str, tags: tuple[str, ...]) -> Rotation:
         """Of reads with the match `any`: where the next of them begins."""
-        rotation = self._rotations.pop((queue_name, tags), None) or Rotation()
-        self._rotations[queue_name, tags] = rotation
+        key = _digest(queue_name, tags)
+        rotation = self._rotations.pop(key, None) or Rotation()
+        self._rotations[key] = rotation
         if len(self._rotations) > MOST_ROTATIONS:
             del self._rotations[next(iter(self._rotations))]
         return rotation

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from delivery.engine.queues import matches
+from delivery.engine.matching import matches
 from delivery.sessions.subscription import Subscription, SubscriptionTerms
 from queues.definitions import QueueRecord
 

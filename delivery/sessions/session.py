@@ -5,7 +5,7 @@ Other modules call its methods, and never assign its attributes.
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from clients.models import Permission
@@ -19,6 +19,7 @@ from delivery.sessions.posts import Posts
 from delivery.sessions.reads import Reads
 from delivery.sessions.subscriptions import Subscriptions
 from delivery.sessions.under_way import Reply, UnderWay
+from queues.definitions import Definer
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,11 @@ class Session:
     @property
     def client_name(self) -> str | None:
         return self.registered.name if self.registered else self.principal.client_name
+
+    @property
+    def definer(self) -> Definer:
+        """On whose account it defines queues."""
+        return replace(self.principal.definer, source=self.session_id)
 
     def opened(self, session_id: int) -> None:
         self.session_id = session_id

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from delivery.engine.demands import Demand
-from delivery.engine.queues import Watch
+from delivery.engine.matching import Watch
 from delivery.protocol.errors import WillowError
 from delivery.protocol.fields import Match
 from delivery.sessions.positions import StartPosition
@@ -46,6 +46,7 @@ class Subscription:
         self._held: Counter[int] = Counter()  # by reader: places that are taken from the start
         self._arrived: dict[Demand, deque[Any]] = {}  # of `any`: what is to be sent
         self.ended = False
+        self._was_refused = False
 
     @property
     def session_id(self) -> int:
@@ -87,14 +88,25 @@ class Subscription:
         """Note a queue, and read it if it is a stream. Returns whether it is a work queue that is to be read."""
         if queue.id in self.queues:
             return False
+        subscriptions = self._session.subscriptions
+        if (refusal := subscriptions.too_many_readings(1)) is not None:
+            self._refuse_once(refusal)
+            return False
         if queue.is_stream and (error := self._session.subscriptions.stream_refusal(queue)) is not None:
             self._session.refuse(self.terms.label, error)
             return False
         self.queues[queue.id] = queue
+        subscriptions.readings += 1
         if queue.is_stream:
             places = self._stream_places.setdefault(self._reader_key(queue.id), SharedPlaces(self.terms.in_flight))
             self._streams[queue.id] = self._session.subscriptions.read_stream(queue, self.terms, places, position)
         return not queue.is_stream
+
+    def _refuse_once(self, error: WillowError) -> None:
+        """Queues that it does not read come one by one, and the client need not hear of each."""
+        if not self._was_refused:
+            self._was_refused = True
+            self._session.refuse(self.terms.label, error)
 
     def _read(self, queues: Sequence[QueueRecord]) -> None:
         """Those that share a reader begin together, so that it is in order over all of them from the start."""
@@ -121,9 +133,6 @@ class Subscription:
         )
         self._session.node.engine.waiters.add(demand)
         return demand
-
-    def is_about(self, name: str, tags: tuple[str, ...], match: Match) -> bool:
-        return (self.terms.name, self.terms.tags, self.terms.match) == (name, tags, match)
 
     def take_over(self, terms: SubscriptionTerms) -> None:
         """Go on as another `subscribe` about the same queues says: under its label, with its number of places."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.protocol.errors import Code, WillowError
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
     from delivery.sessions.session import Session
 
 
+Terms = tuple[str, tuple[str, ...], Match]  # queue name, tags and match: a connection has one subscription of each
+
+
 class Subscriptions:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._by_label: dict[int | None, Subscription] = {}
+        self._by_terms: dict[Terms, Subscription] = {}
+        self.readings = 0  # queues, each as often as a subscription reads it
         self._streams: dict[int, StreamReader] = {}  # by queue
         # By queue: of subscriptions that ended, for the messages that the client still has.
         self._ended_streams: dict[int, StreamReader] = {}
@@ -41,7 +47,7 @@ class Subscriptions:
 
     def alike(self, name: str, tags: tuple[str, ...], match: Match) -> Subscription | None:
         """The one that reads the same already."""
-        return next((subscription for subscription in self if subscription.is_about(name, tags, match)), None)
+        return self._by_terms.get((name, tags, match))
 
     def check_label(self, label: int | None, alike: Subscription | None) -> None:
         """A label stands for one subscription, unless a command is about that."""
@@ -58,12 +64,27 @@ class Subscriptions:
     def add(self, terms: SubscriptionTerms) -> Subscription:
         """It reads nothing before its `start`."""
         subscription = self._by_label[terms.label] = Subscription(self._session, terms)
+        self._by_terms[terms.name, terms.tags, terms.match] = subscription
         return subscription
+
+    def too_many_readings(self, more: int) -> WillowError | None:
+        """Why it may not read so many more queues, if it may not."""
+        most = settings.WILLOW.connection_readings
+        if self.readings + more <= most:
+            return None
+        reason = f"The subscriptions of one connection may read {most} queues together; these would be more."
+        return WillowError(Code.OVERLOADED, "readings", reason)
 
     def discard(self, subscription: Subscription) -> None:
         """It could not start. The client may have ended it already and begun another one under its label."""
         if self._by_label.get(subscription.terms.label) is subscription:
             del self._by_label[subscription.terms.label]
+        self._forget_terms(subscription)
+
+    def _forget_terms(self, subscription: Subscription) -> None:
+        terms = subscription.terms
+        if self._by_terms.get((terms.name, terms.tags, terms.match)) is subscription:
+            del self._by_terms[terms.name, terms.tags, terms.match]
 
     def end(self, label: int | None) -> Subscription:
         subscription = self._by_label.pop(label, None)
@@ -71,6 +92,8 @@ class Subscriptions:
             reason = f"This connection has no subscription {_with_label(label)}."
             raise WillowError(Code.NO_OBJECT, _label_key(label), reason)
         subscription.end()
+        self._forget_terms(subscription)
+        self.readings -= len(subscription.queues)
         for queue_id in subscription.queues:
             if (reader := self._streams.pop(queue_id, None)) is not None:
                 self._ended_streams[queue_id] = reader

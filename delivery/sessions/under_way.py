@@ -11,21 +11,27 @@ logger = logging.getLogger(__name__)
 
 
 class UnderWay:
-    """How many commands will be answered without the client's help. A fetch that waits for a message is not counted."""
+    """How many commands will be answered without the client's help, and the bytes that they bring.
+
+    A fetch counts until its queues are found: one that waits for a message waits for others.
+    """
 
     def __init__(self) -> None:
         self.count = 0
+        self.bytes = 0
         self._fewer = asyncio.Event()
 
-    def began(self) -> None:
+    def began(self, size: int = 0) -> None:
         self.count += 1
+        self.bytes += size
 
-    def ended(self) -> None:
+    def ended(self, size: int = 0) -> None:
         self.count -= 1
+        self.bytes -= size
         self._fewer.set()
 
-    async def wait_below(self, most: int) -> None:
-        while self.count >= most:
+    async def wait_below(self, most: int, most_bytes: int) -> None:
+        while self.count >= most or self.bytes >= most_bytes:
             self._fewer.clear()
             await self._fewer.wait()
 

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any, Protocol
 
 import psycopg
@@ -33,6 +33,7 @@ from delivery.storage.log_ids import command_ids
 from delivery.storage.meters import BatchMeter
 from delivery.storage.rehearsals import Probe, Rehearsal, run_probes, run_rehearsals
 from delivery.storage.statement_connection import StatementConnection
+from delivery.storage.turns import Turns
 
 logger = logging.getLogger(__name__)
 
@@ -40,16 +41,26 @@ WATCH_SECONDS = 1.0
 RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 # Fewer requests than this wait for one turn of the event loop: what other sockets hold ready comes along.
 SMALL_BATCH = 16
+ANY_WEIGHT = 2**62
 CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED = "connection lost", "no resources", "race lost", "refused"
 MISTAKE = "mistake"  # of ours
 FAILURES = (CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED, MISTAKE)
 
 
 class Request(Protocol):
-    """One client's request. `synchronous`: its commit must have reached the disk before it is answered."""
+    """One client's request. `synchronous`: its commit must have reached the disk before it is answered.
+
+    `source` and `weight` decide when it is its turn, if not everything fits into one batch (turns.py).
+    """
 
     @property
     def synchronous(self) -> bool: ...
+
+    @property
+    def source(self) -> Hashable: ...
+
+    @property
+    def weight(self) -> int: ...
 
     def fail(self, error: WillowError) -> None: ...
 
@@ -67,6 +78,7 @@ class Lane:
         runners: Mapping[type, RunBatch],
         *,
         batch_size: int,
+        batch_weight: int = ANY_WEIGHT,
         opened: Callable[[], None] = lambda: None,
     ) -> None:
         self._opened = opened  # called when a connection was opened, before it is used
@@ -76,8 +88,7 @@ class Lane:
         self.meters = {kind: BatchMeter() for kind in self._runners}
         self.failures = Counter(dict.fromkeys(FAILURES, 0))  # batches that PostgreSQL did not take, by why
         self.connections = 0  # that were opened, the first one included
-        self._batch_size = batch_size
-        self._waiting: deque[Request] = deque()
+        self._waiting: Turns[Request] = Turns(batch_size, batch_weight)
         self._arrived = asyncio.Event()
         self._untold: deque[Step] = deque()  # answers of batches that are done
         self._synchronous = True
@@ -93,7 +104,7 @@ class Lane:
         if not self.connected.is_set():
             request.fail(unavailable())
             return
-        self._waiting.append(request)
+        self._waiting.add(request)
         self._arrived.set()
 
     def tell(self) -> None:
@@ -165,12 +176,10 @@ class Lane:
                 hang_up(connection)
 
     def _next_batches(self) -> list[tuple[type, list[Request]]]:
-        waiting = self._waiting
         by_kind: dict[type, list[Request]] = {kind: [] for kind in self._runners}
-        for _ in range(min(len(waiting), self._batch_size)):
-            request = waiting.popleft()
+        for request in self._waiting.next_batch():
             by_kind[type(request)].append(request)
-        if not waiting:
+        if not self._waiting:
             self._arrived.clear()
         return [(kind, batch) for kind, batch in by_kind.items() if batch]
 
@@ -262,6 +271,8 @@ class Job:
     """
 
     synchronous = True
+    source = None
+    weight = 0
 
     def __init__(
         self,

@@ -15,6 +15,8 @@ class Probe:
     """Asks for nothing: an idle lane finds out that its connection is gone before somebody needs it."""
 
     synchronous = True
+    source = None
+    weight = 0
 
     def fail(self, error: WillowError) -> None: ...
 
@@ -27,6 +29,8 @@ class Rehearsal:
     """Work of which nothing stays, to see whether it could be done: it is answered like any request of its lane."""
 
     synchronous = True
+    source = None
+    weight = 0
 
     def __init__(
         self,

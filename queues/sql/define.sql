@@ -18,7 +18,9 @@ WITH made AS (
     )
       AND (SELECT count(*) FROM queues_queue) < %(most_queues)s
       AND (%(most_of_definer)s::bigint = 0
-           OR (SELECT count(*) FROM queues_queue WHERE definer = %(definer)s::bigint) < %(most_of_definer)s::bigint)
+           OR CASE WHEN %(definer)s::bigint IS NULL THEN (SELECT count(*) FROM queues_queue WHERE definer IS NULL)
+                   ELSE (SELECT count(*) FROM queues_queue WHERE definer = %(definer)s::bigint)
+              END < %(most_of_definer)s::bigint)
     ON CONFLICT (name, willow_tags_digest(tags)) DO NOTHING
     RETURNING *
 ), tagged AS (

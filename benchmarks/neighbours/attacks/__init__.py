@@ -8,9 +8,14 @@ from benchmarks.neighbours.attacks import (
     half_requests,
     http_bodies,
     huge_frames,
+    large_claims,
+    large_posts,
     logins,
     lookups,
+    new_tags,
+    rest_pops,
     revoked,
+    subscriptions,
     tiny_frames,
     unread,
 )
@@ -22,5 +27,6 @@ class Attack(Protocol):
     def attack(self, target: Target, seconds: float) -> Awaitable[Spoils]: ...
 
 
-MODULES = (lookups, revoked, http_bodies, half_requests, logins, unread, huge_frames, tiny_frames)
-ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in MODULES}
+AT_THE_ENGINE = (lookups, subscriptions, large_posts, large_claims, rest_pops, new_tags)
+AT_THE_DOORS = (revoked, http_bodies, half_requests, logins, unread, huge_frames, tiny_frames)
+ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (*AT_THE_ENGINE, *AT_THE_DOORS)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from delivery.engine.queues import matches
+from delivery.engine.matching import matches
 from tests.support.client import Client
 
 TAGS = "abcd"

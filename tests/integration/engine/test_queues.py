@@ -3,12 +3,17 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from psycopg import AsyncConnection
 
-from delivery.engine.queues import Directory
+from delivery.engine import lookups
+from delivery.engine.lookups import queue_lane
+from delivery.engine.queues import MOST_NAMES_WITHOUT_QUEUES, Directory
+from delivery.protocol.fields import Match
 from delivery.storage.lanes import Lane, job_lane, run_job
 from queues.definitions import QueueRecord
 
@@ -20,28 +25,76 @@ DEFINE = """
 """
 
 
+@asynccontextmanager
+async def running(lane: Lane) -> AsyncIterator[Lane]:
+    task = asyncio.create_task(lane.run())
+    await lane.connected.wait()
+    yield lane
+    task.cancel()
+
+
 @pytest.fixture
 async def jobs() -> AsyncIterator[Lane]:
-    jobs = job_lane("jobs of a test")
-    running = asyncio.create_task(jobs.run())
-    await jobs.connected.wait()
-    yield jobs
-    running.cancel()
+    async with running(job_lane("jobs of a test")) as lane:
+        yield lane
+
+
+@pytest.fixture
+async def directory() -> AsyncIterator[Directory]:
+    async with running(queue_lane()) as lane:
+        yield Directory(lane, announce=lambda queue, nodes, done: done(), changed=lambda queue_id: None)
+
+
+async def resolve(directory: Directory, name: str, match: Match = "strict") -> list[QueueRecord]:
+    resolved: asyncio.Future[list[QueueRecord]] = asyncio.get_running_loop().create_future()
+    directory.resolve(name, (), match, resolved.set_result, resolved.set_exception)
+    return await resolved
 
 
 async def test_a_node_that_was_silent_learns_all_that_was_defined_meanwhile(
-    jobs: Lane, monkeypatch: pytest.MonkeyPatch
+    jobs: Lane, directory: Directory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory = Directory(jobs, announce=lambda queue, nodes, done: done(), changed=lambda queue_id: None)
-    resolved: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    directory.resolve("orders", (), "strict", resolved.set_result, resolved.set_exception)
-    assert await resolved == []
+    assert await resolve(directory, "orders") == []
     joined: list[QueueRecord] = []
     directory.watch("orders", (), "strict", joined.append)
     await run_job(jobs, directory.refresh)
 
     an_hour_later = time.monotonic() + 3600
-    monkeypatch.setattr("delivery.engine.queues.time", SimpleNamespace(monotonic=lambda: an_hour_later))
+    monkeypatch.setattr(
+        "delivery.engine.queues.time", SimpleNamespace(monotonic=lambda: an_hour_later, perf_counter=time.perf_counter)
+    )
     await run_job(jobs, lambda connection: connection.execute(DEFINE))
     await run_job(jobs, directory.refresh)
     assert [queue.tags for queue in joined] == [("eu",)]
+
+
+async def test_many_names_are_looked_up_in_few_statements(
+    directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, each name was a job of its own, and whoever came to the node waited behind all of them."""
+    statements = 0
+    named = lookups._named
+
+    async def counted(connection: AsyncConnection[Any], names: Any) -> list[QueueRecord]:
+        nonlocal statements
+        statements += 1
+        return await named(connection, names)
+
+    monkeypatch.setattr(lookups, "_named", counted)
+    found = await asyncio.gather(*(resolve(directory, f"unknown-{number}") for number in range(1000)))
+    assert found == [[]] * 1000
+    assert statements <= 1000 / lookups.BATCH_SIZE + 2
+
+
+async def test_queues_made_together_are_each_what_was_asked_for(directory: Directory) -> None:
+    made = await asyncio.gather(*(resolve(directory, f"new-{number}", "exact") for number in range(100)))
+    assert [queue.name for [queue] in made] == [f"new-{number}" for number in range(100)]
+
+
+async def test_names_without_queues_are_forgotten_and_queues_are_not(directory: Directory) -> None:
+    """Anybody can ask for names: what a node remembers of them is bounded."""
+    [known] = await resolve(directory, "known", "exact")
+    for begin in range(0, MOST_NAMES_WITHOUT_QUEUES + 2000, 2000):
+        await asyncio.gather(*(resolve(directory, f"unknown-{number}") for number in range(begin, begin + 2000)))
+    assert len(directory._by_name) <= MOST_NAMES_WITHOUT_QUEUES + 1
+    assert directory.known("known", ()) == known

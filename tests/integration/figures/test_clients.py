@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from clients.models import Client, Node, Position, Session, Subscription
 from clients.services import key_create
-from delivery.engine.queues import matches
+from delivery.engine.matching import matches
 from delivery.figures.clients import subscribed_to
 from delivery.models import Message
 from delivery.moves.states import State

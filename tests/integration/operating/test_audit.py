@@ -23,6 +23,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from api import waiting
 from clients.models import Client, Key, Node, Session
 from clients.services import key_create
 from delivery.facts import analyst_role
@@ -95,9 +96,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     # This process is no node: what its engine would answer stands here.
     stored = SimpleNamespace(queue=SimpleNamespace(id=1, name="orders"), sequence=1, index=1, duplicate=False)
     monkeypatch.setattr(http, "post", lambda command, by: [stored])
-    monkeypatch.setattr(http_claims, "fetch", lambda command, by: [])
+    monkeypatch.setattr(waiting, "on_node", lambda take, seconds: [])
     monkeypatch.setattr(http_claims, "settle", lambda ending: None)
-    monkeypatch.setattr(http, "pop", lambda command, by: [])
     return World()
 
 

@@ -27,6 +27,8 @@ class Wish:
     """A request that keeps what it was told."""
 
     synchronous = True
+    source = None
+    weight = 0
 
     def __init__(self) -> None:
         self.answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()

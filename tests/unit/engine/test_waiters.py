@@ -1,6 +1,7 @@
 """Waiters: who tries when, and when nobody may."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 
 from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
-from delivery.engine.waiters import Attempt, Waiters
-from delivery.protocol.errors import WillowError
+from delivery.engine.waiters import AcrossAttempt, Attempt, Waiters
+from delivery.protocol.errors import Code, WillowError
 from queues.definitions import QueueRecord, QueueSettings
 
 SETTINGS = QueueSettings(
@@ -119,3 +120,48 @@ def test_an_attempt_for_a_reader_that_became_crowded_takes_nothing_and_is_made_u
     waiters.go_on(fetch)
     attempts[0].settle(())
     assert len(attempts) == 2 and not fetch.ended
+
+
+def test_a_reader_of_many_queues_looks_only_where_something_may_be(
+    waiters: Waiters, attempts: list[AcrossAttempt], reader: Reader
+) -> None:
+    """A post to one of a thousand queues costs what a post to one of two does."""
+    queues = [replace(QUEUE, id=number, tags=(str(number),)) for number in range(1, 1001)]
+    demand = Demand(reader, None, queues, places=3, waits=True, standing=True)
+    waiters.add(demand)
+    [first] = attempts
+    assert first.weight == 1000
+    first.begin()
+    waiters.wake(7, 1)  # while it looks: it may have missed this one
+    first.settle([])
+    second = attempts[1]
+    second.begin()
+    assert (second.looked_at, second.weight) == ({7}, 1)
+    second.settle([Message(7)])
+    waiters.refill(demand)
+    assert len(attempts) == 2
+    waiters.wake(9, 1)
+    attempts[2].begin()
+    assert attempts[2].looked_at == {9}
+
+
+def test_queues_that_may_have_more_are_looked_into_again(
+    waiters: Waiters, attempts: list[AcrossAttempt], reader: Reader
+) -> None:
+    demand = Demand(reader, None, [replace(QUEUE, id=1), replace(QUEUE, id=2)], places=1, waits=True, standing=True)
+    waiters.add(demand)
+    attempts[0].begin()
+    attempts[0].settle([Message(2)])  # as many as it wanted
+    demand.places += 1
+    waiters.refill(demand)
+    attempts[1].begin()
+    assert attempts[1].looked_at == {1, 2}
+    attempts[1].fail(WillowError(Code.UNAVAILABLE, "storage", "gone"))
+    waiters.wake(1)
+    attempts[2].begin()
+    assert attempts[2].looked_at == {1, 2}
+
+
+@dataclass
+class Message:
+    queue_id: int

@@ -6,6 +6,7 @@ from clients.principal import ANONYMOUS, Principal
 from clients.quotas import Quotas
 from delivery.protocol.errors import WillowError
 from delivery.sessions.quotas import UNUSED_SECONDS, KeyQuotas
+from delivery.sessions.shared_rates import LEAST_SHARE, fair_share
 
 
 class Clock:
@@ -63,14 +64,52 @@ def test_a_post_larger_than_the_bucket_passes_and_is_waited_for(quotas: KeyQuota
     assert admitted(quotas, poster, 1) == 1
 
 
-def test_nodes_share_the_rate(quotas: KeyQuotas, clock: Clock) -> None:
-    poster = key(posts_per_second=12)
-    quotas.connected([poster])
-    quotas.share_rates({1: 4})
-    assert admitted(quotas, poster, 100) == 3
-    quotas.share_rates({})
+def test_a_lone_busy_node_has_the_whole_rate(quotas: KeyQuotas, clock: Clock) -> None:
+    """Also when the key is connected to others, where it posts little."""
+    poster = key(posts_per_second=1000)
+    admitted(quotas, poster, 2000)
+    passed = 0
+    for _ in range(10):
+        clock.now += 1
+        quotas.rates_wanted()
+        quotas.share_rates([{"1": [20.0, 0.0]}])
+        passed += admitted(quotas, poster, 2000)
+    assert passed == pytest.approx(10 * 980, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("wants", "shares"),
+    [
+        ([1000.0], [1000.0]),
+        ([0.0], [1000.0]),
+        ([1000.0, 1000.0], [500.0, 500.0]),
+        ([100.0, 1000.0], [100.0, 900.0]),
+        ([100.0, 1000.0, 400.0], [100.0, 500.0, 400.0]),
+        ([100.0, 300.0], [400.0, 600.0]),
+        ([0.0, 1000.0], [20.0, 980.0]),
+    ],
+)
+def test_nodes_share_a_rate_by_what_is_wanted(wants: list[float], shares: list[float]) -> None:
+    """All of it is given out, and what somebody does not want goes to the others."""
+    told = [max(want, LEAST_SHARE * 1000) for want in wants]
+    for number, share in enumerate(shares):
+        others = told[:number] + told[number + 1 :]
+        assert fair_share(1000, wants[number], others) == pytest.approx(share)
+
+
+def test_what_is_wanted_includes_what_was_refused_and_fades(quotas: KeyQuotas, clock: Clock) -> None:
+    poster = key(posts_per_second=100)
+    quotas.rates_wanted()
+    admitted(quotas, poster, 500)
     clock.now += 1
-    assert admitted(quotas, poster, 100) == 12
+    assert quotas.rates_wanted() == {"1": (100, 0)}
+    clock.now += 1
+    assert quotas.rates_wanted() == {"1": (50, 0)}
+
+
+def test_callers_without_a_key_have_quotas_together(quotas: KeyQuotas) -> None:
+    one, another = (Principal(quotas=Quotas(waiting_messages=10)) for _ in range(2))
+    assert admitted(quotas, one, 6) + admitted(quotas, another, 6) == 10
 
 
 def test_what_waits_is_what_was_counted_and_what_came_since(quotas: KeyQuotas) -> None:
@@ -102,4 +141,4 @@ def test_keys_that_are_not_used_are_forgotten(quotas: KeyQuotas, clock: Clock) -
     admitted(quotas, key(), 1)
     clock.now += UNUSED_SECONDS + 1
     quotas.connected([])
-    assert quotas.keys() == []
+    assert quotas.keys_to_count() == []

@@ -1,20 +1,21 @@
-"""Fetches and pops of one connection."""
+"""What a connection remembers of its fetches."""
 
 from typing import Any
 
 from delivery.sessions.reads import MOST_ROTATIONS, Reads
 
+NO_SESSION: Any = None
 
-def test_rotations_are_remembered_and_their_number_is_bounded() -> None:
-    session: Any = None
-    reads = Reads(session)
-    first = reads.rotation("orders", ("0",))
-    assert reads.rotation("orders", ("0",)) is first
-    for number in range(1, MOST_ROTATIONS):
-        reads.rotation("orders", (str(number),))
-    assert reads.rotation("orders", ("0",)) is first  # used again, so another one is the oldest
-    reads.rotation("orders", ("one more",))
-    assert reads.rotation("orders", ("0",)) is first
-    for number in range(MOST_ROTATIONS):
-        reads.rotation("others", (str(number),))
-    assert reads.rotation("orders", ("0",)) is not first
+
+def test_fetches_with_ever_new_tags_leave_little_behind() -> None:
+    reads = Reads(NO_SESSION)
+    for number in range(2 * MOST_ROTATIONS):
+        reads.rotation("orders", tuple(f"{number}-{tag}".ljust(200, "x") for tag in range(3)))
+    assert len(reads._rotations) == MOST_ROTATIONS
+    assert {len(key) for key in reads._rotations} == {16}
+
+
+def test_the_same_tags_go_on_where_they_were() -> None:
+    reads = Reads(NO_SESSION)
+    assert reads.rotation("orders", ("a", "b")) is reads.rotation("orders", ("a", "b"))
+    assert reads.rotation("orders", ("a", "b")) is not reads.rotation("orders", ("ab",))

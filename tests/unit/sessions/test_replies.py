@@ -55,8 +55,17 @@ def test_a_second_answer_does_not_count_another_command_as_over(client: Client) 
 
 async def test_a_connection_with_too_many_commands_under_way_waits_for_one_to_end(client: Client) -> None:
     reply, _other = Reply(client, 1), Reply(client, 2)
-    room = asyncio.create_task(client.under_way.wait_below(2))
+    room = asyncio.create_task(client.under_way.wait_below(2, most_bytes=1))
     await asyncio.sleep(0)
     assert not room.done()
     reply.end()
+    await room
+
+
+async def test_a_connection_with_too_many_bytes_under_way_waits_for_some_to_be_stored(client: Client) -> None:
+    client.under_way.began(1000)
+    room = asyncio.create_task(client.under_way.wait_below(2, most_bytes=1000))
+    await asyncio.sleep(0)
+    assert not room.done()
+    client.under_way.ended(1000)
     await room

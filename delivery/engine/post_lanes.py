@@ -1,0 +1,113 @@
+"""Posts on their way to the storage: how much there may be of them, and on which of two connections they go.
+
+A body of megabytes takes PostgreSQL a while. Large posts go on a connection of their own, so that small ones of other
+clients do not wait for them. The posts of one connection keep their order: behind a large one, the small ones go the
+same way until it is stored.
+"""
+
+from collections import Counter, deque
+
+from django.conf import settings
+
+from delivery.moves.posting import PostRequest
+from delivery.protocol.errors import Code, WillowError
+from delivery.storage.lanes import Lane
+
+LARGE_BYTES = 256 * 1024  # of one post, in all its queues
+BATCH_BYTES = 8 * 1024 * 1024  # of bodies in one statement; a larger post goes alone
+# Whoever has no more than this under way is never refused because others have too much.
+LITTLE_BYTES = 1024 * 1024
+
+
+class PostLanes:
+    def __init__(self, small: Lane, large: Lane) -> None:
+        self._small = small
+        self._large = large
+        self.copies = 0  # under way: messages that are being stored
+        self.bytes = 0
+        self._by_queue: Counter[int] = Counter()  # copies
+        self._small_posts: Counter[int] = Counter()  # by connection
+        self._behind_large: dict[int, LargePosts] = {}  # by connection
+
+    def is_on_its_way_to(self, queue_id: int) -> bool:
+        return queue_id in self._by_queue
+
+    def refusal(self, request: PostRequest) -> WillowError | None:
+        """Why this node takes no more now, if it does not."""
+        if self.copies >= settings.WILLOW.node_commands:
+            return node_is_overloaded()
+        if self.bytes + request.weight > settings.WILLOW.node_post_bytes and (
+            request.weight + request.poster.bytes_under_way > LITTLE_BYTES
+        ):
+            return _too_many_bytes()
+        return None
+
+    def submit(self, request: PostRequest) -> None:
+        self._count(request, 1)
+        request.settled = self._settled
+        if self._small.connected.is_set():
+            request.poster.post_accepted(request)
+        source, is_large = request.source, request.weight >= LARGE_BYTES
+        if source is None:
+            (self._large if is_large else self._small).submit(request)
+        elif is_large or source in self._behind_large:
+            self._behind_large.setdefault(source, LargePosts()).waiting.append(request)
+            self._go_on(source)
+        else:
+            self._small_posts[source] += 1
+            self._small.submit(request)
+
+    def _go_on(self, source: int) -> None:
+        """Send the large posts of a connection, and what is behind them, once its small ones are stored."""
+        posts = self._behind_large[source]
+        while posts.waiting and source not in self._small_posts:
+            posts.under_way += 1
+            self._large.submit(posts.waiting.popleft())
+
+    def _settled(self, request: PostRequest) -> None:
+        self._count(request, -1)
+        if (source := request.source) is None:
+            return
+        if source in self._small_posts:  # large ones have not begun before the last of these is over
+            _less(self._small_posts, source)
+            if source in self._behind_large:
+                self._go_on(source)
+            return
+        posts = self._behind_large[source]
+        posts.under_way -= 1
+        if not (posts.under_way or posts.waiting):
+            self._behind_large.pop(source, None)
+
+    def _count(self, request: PostRequest, times: int) -> None:
+        self.copies += times * len(request.copies)
+        self.bytes += times * request.weight
+        for copy in request.copies:
+            if times > 0:
+                self._by_queue[copy.queue.id] += 1
+            else:
+                _less(self._by_queue, copy.queue.id)
+
+
+class LargePosts:
+    """Of one connection, and the small ones behind them."""
+
+    def __init__(self) -> None:
+        self.under_way = 0
+        self.waiting: deque[PostRequest] = deque()
+
+
+def _less(counter: Counter[int], key: int) -> None:
+    counter[key] -= 1
+    if not counter[key]:
+        del counter[key]
+
+
+def node_is_overloaded() -> WillowError:
+    most = settings.WILLOW.node_commands
+    return WillowError(Code.OVERLOADED, "node", f"This node has {most} commands under way already. Please try again.")
+
+
+def _too_many_bytes() -> WillowError:
+    most = settings.WILLOW.node_post_bytes
+    reason = f"This node has posts of {most} bytes under way already, yours among them. Please try again."
+    return WillowError(Code.OVERLOADED, "node", reason)

@@ -1,0 +1,92 @@
+"""What waits for a lane, and which of it goes into the next batch.
+
+As long as everything fits into one batch, it goes in the order in which it came. If one client has sent more than that,
+the sources take turns, so that the next batch always has room for those who sent little.
+"""
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+
+class Weighed(Protocol):
+    @property
+    def source(self) -> Hashable:
+        """Whose request it is: those of one source keep their order."""
+
+    @property
+    def weight(self) -> int:
+        """What it asks of the storage beyond being one request, in the unit of its lane."""
+
+
+Item = TypeVar("Item", bound=Weighed)
+
+
+class Turns(Generic[Item]):
+    """Batches of `most` requests, which together weigh `most_weight`; a heavier request goes alone."""
+
+    def __init__(self, most: int, most_weight: int) -> None:
+        self._most = most
+        self._most_weight = most_weight
+        self._weight = 0
+        self._all: deque[Item] = deque()  # in the order in which they came, while they fit into a batch
+        self._by_source: dict[Hashable, deque[Item]] = {}  # otherwise; the next source comes first
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Item]:
+        yield from self._all
+        for line in self._by_source.values():
+            yield from line
+
+    def add(self, item: Item) -> None:
+        self._count += 1
+        self._weight += item.weight
+        if self._by_source:
+            self._queue_up(item)
+        else:
+            self._all.append(item)
+
+    def clear(self) -> None:
+        self._all.clear()
+        self._by_source.clear()
+        self._count = self._weight = 0
+
+    def next_batch(self) -> list[Item]:
+        if not self._by_source:
+            if self._count <= self._most and self._weight <= self._most_weight:
+                batch = list(self._all)
+                self.clear()
+                return batch
+            for item in self._all:
+                self._queue_up(item)
+            self._all.clear()
+        return self._by_turns()
+
+    def _queue_up(self, item: Item) -> None:
+        line = self._by_source.get(item.source)
+        if line is None:
+            line = self._by_source[item.source] = deque()
+        line.append(item)
+
+    def _by_turns(self) -> list[Item]:
+        batch: list[Item] = []
+        weight, lines = 0, self._by_source
+        too_heavy: dict[Hashable, deque[Item]] = {}  # for what this batch has already: they begin the next one
+        while lines and len(batch) < self._most:
+            source = next(iter(lines))
+            line = lines.pop(source)
+            if batch and weight + line[0].weight > self._most_weight:
+                too_heavy[source] = line
+                continue
+            item = line.popleft()
+            batch.append(item)
+            weight += item.weight
+            if line:
+                lines[source] = line
+        self._by_source = {**too_heavy, **lines}
+        self._count -= len(batch)
+        self._weight -= weight
+        return batch

@@ -1,0 +1,67 @@
+"""Which of what waits for a lane goes into its next batch."""
+
+from dataclasses import dataclass
+
+from delivery.storage.turns import Turns
+
+
+@dataclass(frozen=True)
+class Item:
+    source: str
+    number: int
+    weight: int = 0
+
+
+def filled(*items: Item, most: int = 4, most_weight: int = 10) -> Turns[Item]:
+    turns: Turns[Item] = Turns(most, most_weight)
+    for item in items:
+        turns.add(item)
+    return turns
+
+
+def batches(turns: Turns[Item]) -> list[list[Item]]:
+    found = []
+    while turns:
+        found.append(turns.next_batch())
+    return found
+
+
+def test_what_fits_goes_in_the_order_in_which_it_came() -> None:
+    items = [Item("a", 1), Item("b", 2), Item("a", 3)]
+    assert batches(filled(*items)) == [items]
+
+
+def test_whoever_sent_little_does_not_wait_for_whoever_sent_much() -> None:
+    turns = filled(*(Item("greedy", number) for number in range(100)), Item("modest", 0))
+    assert Item("modest", 0) in turns.next_batch()
+    turns.add(Item("modest", 1))
+    assert Item("modest", 1) in turns.next_batch()
+
+
+def test_each_source_keeps_its_order_and_nothing_is_lost() -> None:
+    items = [Item(source, number, number % 7) for number in range(50) for source in "abc"]
+    found = [item for batch in batches(filled(*items)) for item in batch]
+    for source in "abc":
+        assert [item.number for item in found if item.source == source] == list(range(50))
+
+
+def test_a_batch_is_cut_by_weight_and_what_is_too_heavy_goes_alone() -> None:
+    turns = filled(Item("a", 1, 6), Item("a", 2, 6), Item("b", 1, 40), Item("c", 1, 1))
+    found = batches(turns)
+    assert all(sum(item.weight for item in batch) <= 10 or len(batch) == 1 for batch in found)
+    assert {item for batch in found for item in batch} == {
+        Item("a", 1, 6),
+        Item("a", 2, 6),
+        Item("b", 1, 40),
+        Item("c", 1, 1),
+    }
+    assert len(turns) == 0
+
+
+def test_heavy_requests_come_to_their_turn_however_many_light_ones_come() -> None:
+    turns = filled(*(Item("light", number, 3) for number in range(8)), Item("heavy", 0, 9))
+    for number in range(3):
+        if Item("heavy", 0, 9) in turns.next_batch():
+            return
+        turns.add(Item("light", 100 + number, 3))
+    raise AssertionError("the heavy request was never taken")
