@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.access import may_see_bodies, require_admin, require_operator
-from api.fields import BigInteger, BodyField, Name, Paging, page_of, shown_body
+from api.fields import BigInteger, BodyField, Headers, Name, Paging, page_of, shown_body
 from api.filters import QueueChoice
 from api.messages import administered_queues
 from api.pages import answered_page, asked_cursor
@@ -39,6 +39,7 @@ class JournalSerializer(serializers.Serializer):
     ended_at = serializers.DateTimeField()
     size = serializers.IntegerField()
     error = serializers.CharField(allow_null=True)
+    headers = Headers(allow_null=True, help_text="Where the queue keeps bodies, for whoever may see them.")
     body = BodyField(allow_null=True, help_text="Where the queue keeps bodies; null for staff who may not see them.")
 
 
@@ -49,6 +50,9 @@ class JournalArguments(Paging, QueueChoice):
     client = Name(required=False)
     ended_before = serializers.DateTimeField(required=False)
     ended_after = serializers.DateTimeField(required=False)
+    header = serializers.CharField(
+        min_length=1, max_length=128, required=False, help_text="The name of a header, where the queue keeps bodies."
+    )
 
 
 def shown_row(row: Any, *, with_body: bool) -> dict[str, Any]:
@@ -59,6 +63,7 @@ def shown_row(row: Any, *, with_body: bool) -> dict[str, Any]:
         "queue": row.queue_name,
         "tags": row.queue_tags,
         "session": row.holder,
+        "headers": (row.extras or {}).get("headers") if with_body else None,
         "body": shown_body(row.body) if with_body else None,
         **{name: getattr(row, name) for name in names},
     }
@@ -72,7 +77,7 @@ class JournalApi(ApiView):
         queue_id = self._queue_id(request, asked)
         if queue_id is None and "index" in asked:
             raise serializers.ValidationError({"index": "An index belongs to a queue: name the queue too."})
-        names = ("index", "outcome", "reason", "client", "ended_before", "ended_after")
+        names = ("index", "outcome", "reason", "client", "ended_before", "ended_after", "header")
         chosen = JournalFilter(queue_id=queue_id, **{name: asked.get(name) for name in names})
         page = journal_page(chosen=chosen, after=asked_cursor(asked, of=LIST), limit=asked["limit"])
         with_body = may_see_bodies(request)

@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.access import audited_for_staff, may_see_bodies, operator_of, require, require_admin, require_bodies_for_text
-from api.diagnoses import CausesSerializer, TimelineSerializer, shown_causes, shown_events
 from api.fields import (
     BigInteger,
     BodyField,
@@ -33,16 +32,14 @@ from api.filters import (
 )
 from api.pages import answered_page, asked_cursor
 from api.tallies import TallySerializer
-from api.views import ApiView, found, queue_numbered
+from api.views import ApiView, queue_numbered
 from api.waiting import answer_taking, seconds_to_wait
 from clients.models import Permission
 from clients.rest import principal_of
 from delivery.gateway import http as over_http
-from delivery.inspection.diagnosis import why_message
 from delivery.inspection.filters import MessageFilter
-from delivery.inspection.search import MessageRow, find_message, find_messages, list_name
+from delivery.inspection.search import MessageRow, find_messages, list_name
 from delivery.inspection.tag_explainer import MATCHES
-from delivery.inspection.timeline import message_timeline
 from delivery.moves.message_id import MessageId
 from delivery.operating import messages as operating
 from delivery.operating.messages import Choice
@@ -163,13 +160,6 @@ class MoveSerializer(ChosenMessages):
 
 class PrioritySerializer(ChosenMessages):
     priority = Priority()
-
-
-class OneMessageArguments(Strict):
-    index = BigInteger(
-        required=False,
-        help_text="Excludes a later message with the same ID. Needed where more than 100,000 messages wait before it.",
-    )
 
 
 def shown_message(row: MessageRow) -> dict[str, Any]:
@@ -331,42 +321,3 @@ class PriorityApi(MessagesActionApi):
             chosen=self.chosen(sent), priority=sent["priority"], by=operator_of(request)
         )
         return Response(tally.as_json())
-
-
-class OneMessageApi(ApiView):
-    def message_id(self, shard: int, sequence: int) -> MessageId:
-        """The message that was asked for, after checking that the caller may ask."""
-        index = self.asked(OneMessageArguments).get("index")
-        require_admin(self.request, [queue_numbered(shard)])
-        return MessageId(shard, sequence, index)
-
-
-class MessageApi(OneMessageApi):
-    staff_needs = {"DELETE": (May.CHANGE_MESSAGES,)}
-
-    @extend_schema(parameters=[OneMessageArguments], responses=MessageSerializer, operation_id="show_message")
-    def get(self, request: Request, shard: int, sequence: int) -> Response:
-        """One message, with its whole body."""
-        one = self.message_id(shard, sequence)
-        message = find_message(one, with_body=may_see_bodies(request))
-        return Response(shown_message(found(message, str(one), f"There is no message {one}.")))
-
-    @extend_schema(parameters=[OneMessageArguments], responses={200: TallySerializer}, operation_id="drop_message")
-    def delete(self, request: Request, shard: int, sequence: int) -> Response:
-        """Drop one message, unless a client holds it."""
-        one = self.message_id(shard, sequence)
-        return Response(operating.messages_drop(chosen=[one], by=operator_of(request)).as_json())
-
-
-class MessageWhyApi(OneMessageApi):
-    @extend_schema(parameters=[OneMessageArguments], responses=CausesSerializer, operation_id="why_message")
-    def get(self, request: Request, shard: int, sequence: int) -> Response:
-        """Why this message does not move."""
-        return Response(shown_causes(why_message(self.message_id(shard, sequence))))
-
-
-class TimelineApi(OneMessageApi):
-    @extend_schema(parameters=[OneMessageArguments], responses=TimelineSerializer, operation_id="message_timeline")
-    def get(self, request: Request, shard: int, sequence: int) -> Response:
-        """What happened to a message, from the journal and its state now. With `index`, also for one that ended."""
-        return Response(shown_events(message_timeline(self.message_id(shard, sequence))))

@@ -18,7 +18,7 @@ from queues.models import Queue
 
 STATEMENT_SECONDS = 10
 NOT_OURS = ("token", "format")  # arguments that identify the caller or the format
-NUMBERS_IN_ADDRESSES = ("shard", "sequence", "number")
+NUMBERS_IN_ADDRESSES = ("shard", "index", "number")
 
 Row = TypeVar("Row")
 

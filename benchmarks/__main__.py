@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.client.comparison import compare_clients
+from benchmarks.django.comparison import measure_django
 from benchmarks.figures import Figure
 from benchmarks.neighbours.attacks import ATTACKS
 from benchmarks.neighbours.measuring import meet_neighbours
@@ -83,6 +84,10 @@ def _client(scale: Scale, options: argparse.Namespace) -> list[Figure]:
     return compare_clients(scale)
 
 
+def _django(scale: Scale, options: argparse.Namespace) -> list[Figure]:
+    return measure_django(scale)
+
+
 def _pipeline(scale: Scale, options: argparse.Namespace) -> list[Figure]:
     if importlib.util.find_spec("pyspark") is None:
         sys.exit("PySpark is not installed. `./willow pipeline status` installs it, once.")
@@ -122,6 +127,7 @@ MEASUREMENTS = {
     "neighbours": _neighbours,
     "peers": _peers,
     "client": _client,
+    "django": _django,
     "pipeline": _pipeline,
 }
 

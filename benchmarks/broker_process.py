@@ -15,7 +15,7 @@ from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ends_with_parent, wait_until
 
-START_SECONDS = 30
+START_SECONDS = 120
 STOP_SECONDS = 15
 
 

@@ -18,7 +18,16 @@ from delivery.facts.models import (
     QueueFact,
     ServiceFact,
 )
-from delivery.moves.models import DedupeValue, EndedCount, Journal, Message, PendingNotice, RoleGrant, TransactionalPost
+from delivery.moves.models import (
+    DedupeValue,
+    EndedCount,
+    Journal,
+    KeptReply,
+    Message,
+    PendingNotice,
+    RoleGrant,
+    TransactionalPost,
+)
 from delivery.operating.models import AuditEntry, RedriveJob, RedrivenMessage, SessionOrder
 from delivery.reaper.models import DutyRun
 from delivery.schedules.models import Schedule, ScheduleRun, ScheduleWatch
@@ -38,6 +47,7 @@ __all__ = [
     "IcebergNamespaceProperty",
     "IcebergTable",
     "Journal",
+    "KeptReply",
     "Message",
     "NodeFact",
     "PendingDay",

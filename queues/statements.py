@@ -18,9 +18,8 @@ class Statements:
 
     def __init__(self, folder: Path, values: Mapping[str, int | str] | None = None) -> None:
         paths = sorted(folder.rglob("*.sql"))
-        named = {name: _literal(value) for name, value in (values or {}).items()}
         parts = {path.stem.removeprefix(PART).upper(): path for path in paths if path.stem.startswith(PART)}
-        named |= {name: _with_names(path, named) for name, path in parts.items()}
+        named = _Names({name: _literal(value) for name, value in (values or {}).items()}, parts)
         self.files = {path.stem: path for path in paths if not path.stem.startswith(PART)}
         self._texts = {name: _with_names(path, named) for name, path in self.files.items()}
 
@@ -28,14 +27,27 @@ class Statements:
         return self._texts[name]
 
 
+class _Names(dict[str, str]):
+    """Values and parts, as statements have them. A part may name others; it is put together when it is asked for."""
+
+    def __init__(self, values: Mapping[str, str], parts: Mapping[str, Path]) -> None:
+        super().__init__(values)
+        self.parts = parts
+
+    def __missing__(self, name: str) -> str:
+        self[name] = text = _with_names(self.parts[name], self)
+        return text
+
+
 def without_comments(path: Path) -> str:
     return "\n".join(line for line in path.read_text().splitlines() if not line.lstrip().startswith("--"))
 
 
-def _with_names(path: Path, named: Mapping[str, str]) -> LiteralString:
+def _with_names(path: Path, named: _Names) -> LiteralString:
     def text_of(found: re.Match[str]) -> str:
-        if found[1] not in named:
-            raise ValueError(f"{path.name} says :{found[1]}, which nobody has defined. Known: {', '.join(named)}.")
+        if found[1] not in named and found[1] not in named.parts:
+            known = ", ".join((*named, *named.parts))
+            raise ValueError(f"{path.name} says :{found[1]}, which nobody has defined. Known: {known}.")
         return named[found[1]]
 
     text: LiteralString = _NAME.sub(text_of, without_comments(path))

@@ -21,7 +21,7 @@ NONE = Bar(0.0, at_most=True)
 MEMORY_MB = 200.0  # that a node may grow by
 SAMPLE_SECONDS = 0.05
 MEGABYTE = 1_000_000
-LEAST_PRIORITY = 19  # attackers pay for their own processor time: that of the node is what they are measured by
+NICENESS = 5  # attackers step back: what they cost the node is measured, not their own processor time
 
 
 def meet_neighbours(scale: Scale, chosen: Iterable[str]) -> list[Figure]:
@@ -37,7 +37,7 @@ def meet_neighbours(scale: Scale, chosen: Iterable[str]) -> list[Figure]:
 
 
 async def _step_back() -> None:
-    os.nice(LEAST_PRIORITY)
+    os.nice(NICENESS)
 
 
 def _under_attack(prepared: Stage, attacker: LoadProcess, attack: Attack, scale: Scale) -> list[Figure]:

@@ -32,7 +32,7 @@ from willow_site.configuration import PROJECT_FOLDER
 
 GROUP = 100  # messages
 ENOUGH = 2_000  # messages laid out for each second of taking
-START_SECONDS = 30
+START_SECONDS = 120
 END_SECONDS = 10
 
 

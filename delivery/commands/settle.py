@@ -33,7 +33,9 @@ def finish(session: Session, command: Finish) -> None:
         else:
             answer(not_claimed(command.shard, command.sequence))
         return
-    _submit(session, FinishRequest(**_claim(session, command, answer), synchronous=synchronous, reply=command.reply))
+    request = FinishRequest(**_claim(session, command, answer), synchronous=synchronous, reply=command.reply)
+    request.may_keep_reply = session.node.directory.may_keep_replies(command.shard)
+    _submit(session, request)
 
 
 def fail(session: Session, command: Fail) -> None:

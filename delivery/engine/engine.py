@@ -5,12 +5,14 @@ claim, then the line of workers, in this order.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
 
 from delivery.engine.assignment import Assignment, WorkersHere
 from delivery.engine.backlog import Backlog
@@ -208,8 +210,9 @@ class Engine:
     async def _run_posts(
         self, connection: AsyncConnection[Any], requests: list[PostRequest], *, hands_over: bool = True
     ) -> AfterCommit:
-        if all(request.is_plain for request in requests):
-            return await self._store_plain(connection, requests, hands_over)
+        if all(request.is_plain for request in requests) and _no_text_comes_twice(requests):
+            with suppress(UniqueViolation):  # a dedupe text is known, or was until lately: it takes a closer look
+                return await self._store_plain(connection, requests, hands_over)
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name, self._free_ids)
             await admission.admit()
@@ -236,7 +239,8 @@ class Engine:
         flushed = any(request.synchronous for request in requests)
         places = self._handover.keep_places(copies, flushed=flushed) if hands_over else {}
         try:
-            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids)
+            once = any(request.command.dedupe is not None for request in requests)
+            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids, once=once)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
                 self.backlog.something_came(copy.queue.id)
@@ -291,6 +295,15 @@ class Engine:
         return AfterCommit(
             partial(self._free_ids.give, cancelled, moment), partial(answer_cancels, requests, cancelled)
         )
+
+
+def _no_text_comes_twice(requests: Sequence[PostRequest]) -> bool:
+    texts = [
+        (request.copies[0].queue.id, request.command.dedupe)
+        for request in requests
+        if request.command.dedupe is not None
+    ]
+    return len(set(texts)) == len(texts)
 
 
 def node_is_stopping() -> WillowError:

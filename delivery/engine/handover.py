@@ -62,6 +62,8 @@ class Handover:
         demand = self._waiters.waiting_pop(copy.queue.id)
         if demand is None or not _may_be_handed_over(copy):
             return False
+        if request.command.dedupe is not None:  # it is remembered with the message that it stands for
+            return False
         if request.notify & (WRITE | SYNC) and not request.notify & (READY | FINISH):
             return False
         self._waiters.remove(demand)

@@ -50,6 +50,11 @@ class Directory:
     def by_id(self, queue_id: int) -> QueueRecord | None:
         return self._by_id.get(queue_id)
 
+    def may_keep_replies(self, queue_id: int) -> bool:
+        """Also of a queue that this process does not know: the statement looks for itself."""
+        queue = self._by_id.get(queue_id)
+        return queue is None or bool(queue.settings.keep_replies)
+
     def name_of(self, queue_id: int) -> str:
         queue = self._by_id.get(queue_id)
         return queue.name if queue else ""

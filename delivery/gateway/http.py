@@ -69,7 +69,8 @@ class HttpPoster:
     session_id = None
     bytes_under_way = 0
 
-    def __init__(self, node: Node, answer: "asyncio.Future[list[Stored]]") -> None:
+    def __init__(self, node: Node, key_id: int | None, answer: "asyncio.Future[list[Stored]]") -> None:
+        self.key_id = key_id
         self._node = node
         self._answer = answer
 
@@ -96,7 +97,7 @@ class HttpPoster:
 async def _post(node: Node, command: Post, by: Principal) -> list[Stored]:
     node.quotas.admit_post(by, len(command.message), len(command.queues))
     answer: asyncio.Future[list[Stored]] = asyncio.get_running_loop().create_future()
-    poster = HttpPoster(node, answer)
+    poster = HttpPoster(node, by.key_id, answer)
     node.directory.find_each(
         command.queues,
         tag_set(command.tags),

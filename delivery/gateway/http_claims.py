@@ -11,7 +11,7 @@ from typing import Any
 from clients.principal import Principal
 from delivery.engine.demands import NO_SESSION, Demand
 from delivery.gateway.http import ANSWER_SECONDS, HttpReader, Take, on_node, take_for
-from delivery.moves.endings import Answer, Ending, ReleaseRequest, nobody_waits
+from delivery.moves.endings import Answer, Ending, FinishRequest, ReleaseRequest, nobody_waits
 from delivery.node.node import Node
 from delivery.protocol.commands import Fetch
 from delivery.protocol.errors import WillowError
@@ -68,7 +68,10 @@ def settle(ending: Callable[[Answer], Ending]) -> None:
             else:
                 done.set_exception(error)
 
-        node.engine.end(ending(answer))
+        request = ending(answer)
+        if isinstance(request, FinishRequest):
+            request.may_keep_reply = node.directory.may_keep_replies(request.queue_id)
+        node.engine.end(request)
         await done
 
     on_node(work, ANSWER_SECONDS)

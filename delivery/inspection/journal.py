@@ -29,11 +29,12 @@ class JournalFilter:
     client: str | None = None
     ended_before: datetime | None = None
     ended_after: datetime | None = None
+    header: str | None = None  # the name of one that the message had
 
     @property
     def takes_all(self) -> bool:
         """Whether each row that is looked at is chosen."""
-        conditions = (self.outcome, self.reason, self.client, self.ended_before, self.ended_after)
+        conditions = (self.outcome, self.reason, self.client, self.ended_before, self.ended_after, self.header)
         return all(condition is None for condition in conditions)
 
 

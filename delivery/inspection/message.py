@@ -2,19 +2,21 @@
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db.models import BinaryField, F, Func, IntegerField, Model, QuerySet, Value
-from django.db.models.functions import Substr
+from django.db.models.functions import Now, Substr
 
 from clients.models import Node, Session
 from delivery.moves.message_id import MessageId, with_indexes
-from delivery.moves.models import Journal, Message
+from delivery.moves.models import Journal, KeptReply, Message
 from delivery.storage.on_django import operate
 from delivery.storage.reading import bounded_cursor
 from queues.models import Queue
 
 SHOWN_BYTES = 256 * 1024  # of a body; the rest is left out
+REPLY_BYTES = 1000  # of a reply, which is shown on one line
 HEX_BYTES = 16  # on each line
 
 Row = TypeVar("Row", bound=Model)
@@ -39,6 +41,15 @@ class BodyViews:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyView:
+    """A reply that the queue keeps: its beginning on one line, or None if the finish had none."""
+
+    line: str | None
+    size: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRecord:
     """`message` is None if the message has ended; then `ended` is its last row in the journal."""
 
@@ -50,6 +61,7 @@ class MessageRecord:
     poster: Session | None
     poster_node: Node | None = None
     origin: Queue | None = None
+    reply: ReplyView | None = None
 
 
 def whole_body(queue_id: int, sequence: int, index: int, *, most: int) -> bytes | None:
@@ -104,7 +116,19 @@ def _as_it_ended(queue_id: int, index: int, with_body: bool) -> MessageRecord | 
         body=_body(found.filter(body__isnull=False)) if with_body else None,
         holder=_session(ended.holder),
         poster=_session(ended.poster),
+        reply=_reply(queue_id, index),
     )
+
+
+def _reply(queue_id: int, index: int) -> ReplyView | None:
+    """Runs on: the kept reply's primary key."""
+    size = Func(F("reply"), function="octet_length", output_field=IntegerField())
+    beginning = Substr("reply", 1, Value(REPLY_BYTES), output_field=BinaryField())
+    kept = KeptReply.objects.filter(queue_id=queue_id, index=index, until__gt=Now())
+    row = kept.annotate(size=size, beginning=beginning).values_list("beginning", "size", "until").first()
+    if row is None:
+        return None
+    return ReplyView(None if row[0] is None else first_line(bytes(row[0])), row[1] or 0, row[2])
 
 
 def _body(found: QuerySet[Any]) -> BodyViews | None:

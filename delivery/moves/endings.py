@@ -58,6 +58,7 @@ class Ending:
 class FinishRequest(Ending):
     client: str | None = None
     reply: bytes | None = None
+    may_keep_reply: bool = False  # its queue keeps replies, or it is not known whether it does
 
     @property
     def weight(self) -> int:
@@ -153,6 +154,8 @@ async def finish(
     node_name: str,
 ) -> list[Finished]:
     common = {"outcome": outcome.value, "node": node_id, "node_name": node_name}
+    if any(claim.may_keep_reply for claim in claims):
+        return await fetch_batch(connection, statement("finish_keeping"), finish_columns(claims) | common, Finished)
     if len(claims) == 1:
         return await fetch_batch(connection, statement("finish_one"), _finish_values(claims[0]) | common, Finished)
     return await fetch_batch(connection, statement("finish"), finish_columns(claims) | common, Finished)

@@ -61,6 +61,12 @@ class FreeIds:
         self.count -= 1
         return ids.pop()
 
+    def put_back(self, queue_id: int, one: FreeId, moment: int) -> None:
+        """What was taken for a statement that stored nothing."""
+        if one.sequence is not None and moment == self.moment:
+            self._by_queue.setdefault(queue_id, []).append(one)
+            self.count += 1
+
     def forget(self, queue_id: int) -> None:
         self.count -= len(self._by_queue.pop(queue_id, ()))
 

@@ -39,6 +39,7 @@ class Message(models.Model):
     unique_key = models.TextField(null=True, help_text="`unique` of its post.")
 
     poster = models.BigIntegerField(null=True, help_text="Session that posted it.")
+    poster_key = models.BigIntegerField(null=True, help_text="Key that posted it, on queues that keep replies.")
     poster_node = models.IntegerField(null=True, help_text="Node of that session when it posted.")
     label = models.BigIntegerField(null=True, help_text="The poster's label; 64 bits, read as unsigned.")
     notify = models.SmallIntegerField(db_default=0, help_text="Bit mask of the stages the poster asked for.")
@@ -161,6 +162,25 @@ class PendingNotice(models.Model):
             models.Index(fields=["session_id", "id"], name="pending_notice_of_session"),
             models.Index(fields=["created_at"], name="pending_notice_age"),
         ]
+
+
+class KeptReply(models.Model):
+    """How a message ended whose queue keeps replies, until nobody may ask for it any more."""
+
+    pk = models.CompositePrimaryKey("queue_id", "index")
+    queue_id = models.BigIntegerField()
+    index = models.BigIntegerField()
+    outcome = models.TextField()
+    reason = models.TextField(null=True)
+    error = models.TextField(null=True)
+    attempts = models.IntegerField()
+    reply = models.BinaryField(null=True)
+    poster_key = models.BigIntegerField(null=True, help_text="Key that posted the message; empty: none did.")
+    ended_at = models.DateTimeField(db_default=Now())
+    until = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["until"], name="kept_reply_until")]
 
 
 class Journal(models.Model):

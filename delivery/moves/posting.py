@@ -8,9 +8,11 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
+from django.conf import settings
 from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
 
-from delivery.moves.free_ids import NEW_ID, FreeId, FreeIds
+from delivery.moves.free_ids import LONG_AGO, NEW_ID, FreeId, FreeIds
 from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
@@ -30,6 +32,9 @@ class Poster(Protocol):
     def session_id(self) -> int | None: ...
 
     @property
+    def key_id(self) -> int | None: ...
+
+    @property
     def bytes_under_way(self) -> int:
         """Of all its posts."""
 
@@ -46,6 +51,7 @@ class NobodyPosts:
     """The poster of dead letters and of messages that change queues: it wants no notices."""
 
     session_id = None
+    key_id = None
     bytes_under_way = 0
 
     def post_accepted(self, request: "PostRequest") -> None: ...
@@ -82,6 +88,7 @@ class PostRequest:
         "may_exceed",
         "notify",
         "poster",
+        "poster_key",
         "settled",
         "synchronous",
         "weight",
@@ -112,7 +119,15 @@ class PostRequest:
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
         self.weight = len(command.message) * len(queues)  # bytes to store
-        self.is_plain = len(queues) == 1 and command.dedupe is None and command.unique is None and queues[0].is_plain
+        # Who may ask for the reply. Known by the session, too, but sessions are forgotten.
+        self.poster_key = poster.key_id if any(queue.settings.keep_replies for queue in queues) else None
+        # Stored without a look at what its queue holds, unless its dedupe text turns out to be known.
+        self.is_plain = (
+            len(queues) == 1
+            and queues[0].is_plain
+            and command.unique is None
+            and (command.dedupe is None or not self.has_extras)
+        )
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
 
     @property
@@ -121,7 +136,9 @@ class PostRequest:
 
     @property
     def has_extras(self) -> bool:
-        return self.headers is not None or self.command.group is not None or self.command.unique is not None
+        command = self.command
+        plain = self.headers is None and command.group is None and command.unique is None and self.poster_key is None
+        return not plain
 
     def store_done(self) -> None:
         if self.settled is not None:
@@ -178,10 +195,22 @@ async def insert_copies(
     node_id: int | None,
     takers: Takers = NOBODY,
     free_ids: FreeIds | None = None,
+    *,
+    once: bool = False,
 ) -> Inserted:
-    """Store copies at the end of their queues and give them their numbers."""
+    """Store copies at the end of their queues and give them their numbers.
+
+    `once` remembers their dedupe texts too. If one of these is known, UniqueViolation is raised and nothing stored.
+    """
+    moment = free_ids.moment if free_ids else LONG_AGO
     ids = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [NEW_ID] * len(copies)
-    return _numbered(copies, await _insert(connection, copies, ids, node_id, takers))
+    try:
+        return _numbered(copies, await _insert(connection, copies, ids, node_id, takers, once=once))
+    except UniqueViolation:
+        for copy, one in zip(copies, ids, strict=True):
+            if free_ids:
+                free_ids.put_back(copy.queue.id, one, moment)
+        raise
 
 
 async def _insert(
@@ -190,22 +219,27 @@ async def _insert(
     ids: Sequence[FreeId],
     node_id: int | None,
     takers: Takers,
+    *,
+    once: bool,
 ) -> list[Stored]:
     has_extras = any(copy.request.has_extras for copy in copies)
-    if len(copies) == 1 and not has_extras:
+    if len(copies) == 1 and not has_extras and not once:
         values = _message_values(copies[0], ids[0], node_id, takers.get(copies[0]))
         return await fetch_batch(connection, statement("post_one"), values, Stored)
     columns = message_columns(copies, node_id, takers)
+    if once:
+        columns |= _dedupe_column(copies)
     if not has_extras and all(copy.queue.id == copies[0].queue.id for copy in copies):
+        query = statement("post_once_to_one") if once else statement("post_to_one")
         columns |= {"queue_id": copies[0].queue.id} | _ids_of_one_queue(ids)
-        return await fetch_batch(connection, statement("post_to_one"), columns, Stored)
+        return await fetch_batch(connection, query, columns, Stored)
     columns |= {
         "sequence": BigintColumn([one.sequence for one in ids]),
         "former": BigintColumn([one.former for one in ids]),
     }
     if has_extras:
         return await fetch_batch(connection, statement("post_with"), columns | extra_columns(copies), Stored)
-    return await fetch_batch(connection, statement("post"), columns, Stored)
+    return await fetch_batch(connection, statement("post_once") if once else statement("post"), columns, Stored)
 
 
 def _ids_of_one_queue(ids: Sequence[FreeId]) -> dict[str, Any]:
@@ -259,6 +293,13 @@ def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers 
     }
 
 
+def _dedupe_column(copies: Sequence[Copy]) -> dict[str, Any]:
+    return {
+        "dedupe": TextColumn([copy.request.command.dedupe for copy in copies]),
+        "dedupe_seconds": settings.WILLOW.dedupe_seconds,
+    }
+
+
 def extra_columns(copies: Sequence[Copy]) -> dict[str, Any]:
     """What of a message most have not."""
     requests = [copy.request for copy in copies]
@@ -266,6 +307,7 @@ def extra_columns(copies: Sequence[Copy]) -> dict[str, Any]:
         "headers": TextColumn([written_headers(request.headers) for request in requests]),
         "group_key": TextColumn([request.command.group for request in requests]),
         "unique_key": TextColumn([request.command.unique for request in requests]),
+        "poster_key": BigintColumn([request.poster_key for request in requests]),
     }
 
 

@@ -22,6 +22,8 @@ UNCLAIMED = frozenset({State.READY, State.DELAYED})
 MOVES = (
     Move("post", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),  # claimed: for somebody who waits already
     Move("post_to_one", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
+    Move("post_once", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
+    Move("post_once_to_one", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("post_one", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("post_with", leads_to=UNCLAIMED | {State.RETAINED, State.CLAIMED}),
     Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),
@@ -32,6 +34,7 @@ MOVES = (
     Move("assign", starts=frozenset({State.READY}), leads_to=frozenset({State.CLAIMED})),
     Move("pop", starts=frozenset({State.READY})),
     Move("finish", starts=frozenset({State.CLAIMED})),
+    Move("finish_keeping", starts=frozenset({State.CLAIMED})),
     Move("finish_one", starts=frozenset({State.CLAIMED})),
     Move("retry", starts=frozenset({State.CLAIMED}), leads_to=UNCLAIMED),
     Move("release", starts=frozenset({State.CLAIMED}), leads_to=frozenset({State.READY})),

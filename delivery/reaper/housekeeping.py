@@ -26,6 +26,11 @@ async def forget_dedupe_texts(tools: Tools, now: datetime | None) -> int:
     return (await tools.connection.execute(statement("forget_dedupe"), {"now": now, "limit": LIMIT})).rowcount
 
 
+async def forget_replies(tools: Tools, now: datetime | None) -> int:
+    """Replies that were kept as long as their queues said."""
+    return (await tools.connection.execute(statement("forget_replies"), {"now": now, "limit": LIMIT})).rowcount
+
+
 async def forget_notices(tools: Tools, now: datetime | None) -> int:
     """Notices that nobody came for."""
     parameters = {"now": now, "limit": LIMIT, "seconds": settings.WILLOW.session_retention}

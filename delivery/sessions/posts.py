@@ -31,6 +31,10 @@ class Posts:
         return self._session.session_id
 
     @property
+    def key_id(self) -> int | None:
+        return self._session.principal.key_id
+
+    @property
     def bytes_under_way(self) -> int:
         return self._session.under_way.bytes
 

@@ -39,7 +39,13 @@ def redact_journal(connection: Connection, erasure: Erasure) -> None:
         + HAS_PERSONAL
         + " AND ended_at < %(begun)s AND ended_at >= %(since)s AND ended_at < %(until)s"
     )
+    forget: LiteralString = (
+        "DELETE FROM delivery_keptreply WHERE (queue_id, index) IN (SELECT queue_id, index FROM delivery_journal WHERE "
+        + condition
+        + " AND ended_at < %(begun)s)"
+    )
     connection.execute("SET statement_timeout = 0")  # a day of many rows; it holds no lock that a broker waits for
+    connection.execute(forget, parameters | {"begun": erasure.begun})
     for day in journal_days(connection):
         bounds = {"since": f"{day}T00:00:00Z", "until": f"{day + timedelta(days=1)}T00:00:00Z", "begun": erasure.begun}
         if connection.execute(update, parameters | bounds).rowcount:

@@ -11,6 +11,7 @@ from willow_client.commands import Stage
 from willow_client.errors import ClaimLost, ConnectionLost
 from willow_client.message import Message as HeldMessage
 from willow_client.receipt import Receipt as FollowedReceipt
+from willow_client.spans import consuming
 from willow_client.subscription import CLOSE_SECONDS
 from willow_client.subscription import Subscription as RunningSubscription
 from willow_client.worker import QueueWorker
@@ -182,14 +183,17 @@ class Working:
     def __init__(self, message: Message) -> None:
         self.message = message
         self.reply: Body | None = None
+        self._span = consuming(message)
 
     def __enter__(self) -> Self:
         self.message.held().begin()
+        self._span.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._span.__exit__(kind, error, trace)
         if error is None:
             self.message.finish(self.reply)
         elif self.message.is_held:

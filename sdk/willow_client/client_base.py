@@ -32,6 +32,11 @@ class ClientBase:
         """Opened and not closed; it may be reconnecting."""
         return self._connection.is_open
 
+    @property
+    def is_connected(self) -> bool:
+        """To a broker, now."""
+        return self._connection.is_connected
+
     async def open(self, *, timeout: Limit = NotGiven) -> Self:
         """Connect, to any of the brokers. `close` ends it; `async with` does both."""
         seconds = limit(self._connection, timeout)

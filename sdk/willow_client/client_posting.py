@@ -22,7 +22,9 @@ from willow_client.errors import BadArgument, NoObject, WillowError
 from willow_client.limits import MOST_AT_ONCE, Limit, NotGiven, limit
 from willow_client.posting import Draft, Drafts, Posted, PostExtras, Progress, Window, WindowCall, each
 from willow_client.receipt import ENDS, FollowedPost, PostCall, Receipt
+from willow_client.results import MessageName, result_of
 from willow_client.several import post_to_several
+from willow_client.spans import producing, with_trace
 
 WAITED_FOR: tuple[Stage, ...] = ("ready", "write", "sync", "assign", "finish")
 
@@ -49,6 +51,7 @@ class PostingClient(ClientBase):
         ttl: float | None = ..., dedupe: str | None = ..., timeout: Limit = ..., **extras: Unpack[PostExtras],
     ) -> Receipt: ...  # fmt: skip
 
+    @producing
     async def post(
         self,
         queue: str,
@@ -125,11 +128,12 @@ class PostingClient(ClientBase):
             delay=check_seconds("delay", draft.delay),
             ttl=check_seconds("ttl", draft.ttl),
             dedupe=dedupe,
-            headers=as_headers(draft.headers),
+            headers=with_trace(as_headers(draft.headers)),
             group=check_grouping_text("group", draft.group),
             unique=check_grouping_text("unique", draft.unique),
         )
 
+    @producing
     async def post_many(
         self,
         queue: str,
@@ -168,6 +172,7 @@ class PostingClient(ClientBase):
             place += 1
         return await under_way.all_answered()
 
+    @producing
     async def post_to_all(
         self,
         queues: Sequence[str],
@@ -188,6 +193,14 @@ class PostingClient(ClientBase):
         draft = Draft(body=body, priority=priority, delay=delay, ttl=ttl, dedupe=dedupe, **extras)
         command = self._post(names[0], draft, tags)
         return await post_to_several(self._connection, command, names, limit(self._connection, timeout))
+
+    async def result(self, message: MessageName, *, timeout: Limit = NotGiven) -> bytes | None:
+        """The reply to a message that was posted before, by its receipt or its (shard, index), once it has ended.
+
+        Its queue must have `keep_replies`. Unlike with `wait="finish"`, the poster may have been restarted meanwhile.
+        `Dropped` if the message was given up.
+        """
+        return await result_of(self._connection, message, limit(self._connection, timeout))
 
     async def cancel(self, receipt: Receipt, *, timeout: Limit = NotGiven) -> bool:
         """Take back a message that this client posted and that still waits. Returns False if it was too late."""

@@ -168,6 +168,11 @@ class Client:
         """Take back a message that still waits. Returns False if it was too late."""
         return background.run(self.opened().cancel(receipt.followed, timeout=timeout))
 
+    def result(self, message: Receipt | tuple[int, int], *, timeout: Limit = NotGiven) -> bytes | None:
+        """The reply to a message that was posted before: see `willow_client.Client.result`."""
+        followed = message.followed if isinstance(message, Receipt) else message
+        return background.run(self.opened().result(followed, timeout=timeout))
+
     fetch = _taking_one(asynchronous.Client.fetch)
     fetch_many = _taking_many(asynchronous.Client.fetch_many)
     pop = _taking_one(asynchronous.Client.pop)

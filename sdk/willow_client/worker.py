@@ -16,6 +16,7 @@ from willow_client.handlers import Awaited, Handler, InThread, Runner, is_asynch
 from willow_client.message import Message
 from willow_client.outcomes import GiveUp, Retry
 from willow_client.processes import InProcess
+from willow_client.spans import consuming
 from willow_client.subscription import Subscription
 
 if TYPE_CHECKING:
@@ -228,7 +229,8 @@ class Slot:
         self._is_handling = True
         message.tell_when_lost(lambda: self.interrupt("lost"))
         try:
-            return "finished", None, await self._runner.run(message)
+            with consuming(message):
+                return "finished", None, await self._runner.run(message)
         except asyncio.CancelledError as cancelled:
             assert self._task is not None
             if self._interrupted is not None:

@@ -9,6 +9,7 @@ from willow_client.bodies import Body
 from willow_client.errors import ClaimLost, WillowError, told_to_broker
 from willow_client.message import Message
 from willow_client.outcomes import GiveUp, Retry
+from willow_client.spans import consuming
 
 logger = logging.getLogger("willow_client")
 
@@ -25,8 +26,10 @@ class Working:
         self.reply: Body | None = None
         self._task: asyncio.Task[object] | None = None
         self._lost = False
+        self._span = consuming(message)
 
     async def __aenter__(self) -> Self:
+        self._span.__enter__()
         self._task = asyncio.current_task()
         self.message.begin()
         self.message.tell_when_lost(self._cancel)
@@ -40,6 +43,7 @@ class Working:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._span.__exit__(kind, error, trace)
         task, self._task = self._task, None
         if self._lost:
             self.message.let_go()

@@ -1,4 +1,4 @@
-"""What goes with a task from where it was enqueued to where it runs: context variables, and the trace."""
+"""What goes with a task to where it runs: context variables in its body, the trace in headers."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,38 +9,39 @@ from django.utils.module_loading import import_string
 
 try:
     from opentelemetry import context as tracing
-    from opentelemetry import propagate
+    from opentelemetry import trace
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError:
-    tracing = propagate = None
-
-TRACE = "trace"
+    tracing = trace = TraceContextTextMapPropagator = None  # type: ignore[assignment,misc]
 
 
 def carried_context(paths: Iterable[str]) -> dict[str, Any]:
-    """The values of context variables, given by the paths of their names, and of the trace; empty if there are none."""
+    """The values of context variables, given by the paths of their names; empty if there are none."""
     carried: dict[str, Any] = {}
     for path in paths:
         variable: ContextVar[Any] = import_string(path)
         value = variable.get(None)
         if value is not None:
             carried[path] = value
-    if propagate is not None:
-        trace: dict[str, str] = {}
-        propagate.inject(trace)
-        if trace:
-            carried[TRACE] = trace
     return carried
 
 
+def trace_headers() -> dict[str, str]:
+    """`traceparent` and perhaps `tracestate`; empty without OpenTelemetry, or outside of a trace."""
+    headers: dict[str, str] = {}
+    if TraceContextTextMapPropagator is not None:
+        TraceContextTextMapPropagator().inject(headers)
+    return headers
+
+
 @contextmanager
-def context_of(carried: Mapping[str, Any]) -> Iterator[None]:
+def context_of(carried: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[None]:
     """What was carried is in force; afterwards, what was before."""
     tokens = []
     for path, value in carried.items():
-        if path != TRACE:
-            variable: ContextVar[Any] = import_string(path)
-            tokens.append((variable, variable.set(value)))
-    attached = tracing.attach(propagate.extract(carried[TRACE])) if propagate is not None and TRACE in carried else None
+        variable: ContextVar[Any] = import_string(path)
+        tokens.append((variable, variable.set(value)))
+    attached = _attach_trace(headers)
     try:
         yield
     finally:
@@ -48,3 +49,10 @@ def context_of(carried: Mapping[str, Any]) -> Iterator[None]:
             tracing.detach(attached)
         for variable, token in reversed(tokens):
             variable.reset(token)
+
+
+def _attach_trace(headers: Mapping[str, str]) -> Any:
+    """Unless there is a span already: that of the attempt, if the client is instrumented."""
+    if tracing is None or "traceparent" not in headers or trace.get_current_span().get_span_context().is_valid:
+        return None
+    return tracing.attach(TraceContextTextMapPropagator().extract(headers))

@@ -1,24 +1,25 @@
-"""Running one task in a worker: its record says that it runs, and then how it ended."""
+"""One task: that it runs, what it returned or raised, and what the broker is told. Its record says so, too.
+
+Who runs it saves the record: a worker for many tasks at once (records.py), everybody else for the one.
+"""
 
 import inspect
-import logging
 import os
 import socket
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from willow_client import GiveUp, Retry
 
 from willow_django.carried import context_of
-from willow_django.conf import willow_settings
 from willow_django.models import TaskRecord
-from willow_django.soft_limit import async_soft_limit, soft_limit
+from willow_django.records import find_records, save_records
+from willow_django.soft_limit import soft_limit
 from willow_django.tasks import result_of
 from willow_django.tasks_api import (
     TaskContext,
@@ -30,18 +31,93 @@ from willow_django.tasks_api import (
     task_started,
 )
 
-logger = logging.getLogger("willow_django")
-
 WORKER_ID = f"{socket.gethostname()}-{os.getpid()}"
+NO_HEADERS: Mapping[str, str] = {}
 
 
 class Unknown(GiveUp):
     """There is no record of the task: its row was deleted, or the message is none of ours."""
 
 
-def begin(job: dict[str, Any]) -> Any:
-    """The result of a task that starts now, also in the database."""
-    record = TaskRecord.objects.using(willow_settings().database).filter(pk=job.get("task")).first()
+class FailedElsewhere(Exception):
+    """A task raised in another process."""
+
+    def __init__(self, reason: str, exception_class_path: str, traceback: str) -> None:
+        super().__init__(reason)
+        self.told = {"exception_class_path": exception_class_path, "traceback": traceback}
+
+
+def _told(error: BaseException) -> dict[str, str]:
+    return {
+        "exception_class_path": f"{type(error).__module__}.{type(error).__qualname__}",
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+
+
+class Attempt:
+    """`number`: as the broker counts; without a broker, as the record does."""
+
+    def __init__(self, record: TaskRecord, number: int | None = None) -> None:
+        self.record = record
+        self.result: Any = result_of(record)
+        self._number = number or len(record.worker_ids)
+
+    @property
+    def arguments(self) -> list[Any]:
+        args = self.result.args
+        return [TaskContext(task_result=self.result), *args] if self.result.task.takes_context else list(args)
+
+    def call(self, seconds: float | None) -> Any:
+        """Run a blocking task here, or an asynchronous one on a loop of its own."""
+        with soft_limit(seconds):
+            return self.result.task.call(*self.arguments, **self.result.kwargs)
+
+    def succeed(self, value: Any) -> None:
+        normal = normalize_json(value)
+        object.__setattr__(self.result, "_return_value", normal)
+        self.record.return_value = normal
+        self._end(TaskResultStatus.SUCCESSFUL)
+
+    def fail(self, error: BaseException) -> Retry | GiveUp:
+        """What tells the broker: `Retry` while there are attempts left, then `GiveUp`."""
+        told = error.told if isinstance(error, FailedElsewhere) else _told(error)
+        self.result.errors.append(TaskError(**told))
+        self.record.errors = [*self.record.errors, told]
+        task = self.result.task
+        reason = str(error) if isinstance(error, FailedElsewhere) else f"{type(error).__name__}: {error}"
+        if self._number <= getattr(task, "retries", 0):
+            object.__setattr__(self.result, "status", TaskResultStatus.READY)
+            self.record.status = TaskResultStatus.READY
+            return Retry(reason, delay=task.delay_before(self._number))
+        self._end(TaskResultStatus.FAILED)
+        return GiveUp(reason)
+
+    def _end(self, status: Any) -> None:
+        self.record.status, self.record.finished_at = status, timezone.now()
+        object.__setattr__(self.result, "status", status)
+        object.__setattr__(self.result, "finished_at", self.record.finished_at)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.record.finished_at is not None
+
+    def tell_started(self) -> None:
+        task_started.send(self._sender, task_result=self.result)
+
+    def tell_finished(self) -> None:
+        task_finished.send(self._sender, task_result=self.result)
+
+    @property
+    def somebody_hears_the_end(self) -> bool:
+        return bool(task_finished.has_listeners(self._sender))
+
+    @property
+    def _sender(self) -> Any:
+        return type(task_backends[self.record.backend])
+
+
+def begin(record: TaskRecord | None, job: Mapping[str, Any], number: int | None = None) -> Attempt | None:
+    """None if it has succeeded before: then only the broker did not hear of it."""
     if record is None:
         raise Unknown(f"There is no task {job.get('task')!r} in the database.")
     if record.status == TaskResultStatus.SUCCESSFUL:
@@ -51,95 +127,46 @@ def begin(job: dict[str, Any]) -> Any:
     record.started_at = record.started_at or now
     record.last_attempted_at = now
     record.worker_ids = [*record.worker_ids, WORKER_ID]
-    record.save(update_fields=["status", "started_at", "last_attempted_at", "worker_ids"])
-    result = result_of(record)
-    task_started.send(type(task_backends[record.backend]), task_result=result)
-    return result
+    return Attempt(record, number)
 
 
-def succeed(result: Any, value: Any) -> None:
-    object.__setattr__(result, "_return_value", normalize_json(value))
-    _end(result, TaskResultStatus.SUCCESSFUL, return_value=result._return_value)
+def run_and_tell(job: dict[str, Any], seconds: float | None, number: int, headers: Mapping[str, str]) -> dict[str, Any]:
+    """In a process of its own, for a worker that has begun the attempt and keeps its record."""
+    with connections_closed(), context_of(job.get("context", {}), headers):
+        [record] = find_records([job["task"]])
+        if record is None:
+            raise Unknown(f"There is no task {job['task']!r} in the database.")
+        attempt = Attempt(record, number)
+        try:
+            attempt.tell_started()
+            return {"value": normalize_json(attempt.call(seconds))}
+        except Exception as error:
+            return {"error": {"reason": f"{type(error).__name__}: {error}", **_told(error)}}
 
 
-def fail(result: Any, error: BaseException) -> None:
-    """Raises what tells the broker: `Retry` while there are attempts left, then `GiveUp`."""
-    told = {
-        "exception_class_path": f"{type(error).__module__}.{type(error).__qualname__}",
-        "traceback": "".join(traceback.format_exception(error)),
-    }
-    result.errors.append(TaskError(**told))
-    errors = [{"exception_class_path": e.exception_class_path, "traceback": e.traceback} for e in result.errors]
-    attempts = len(result.worker_ids)
-    task = result.task
-    reason = f"{type(error).__name__}: {error}"
-    if attempts <= getattr(task, "retries", 0):
-        object.__setattr__(result, "status", TaskResultStatus.READY)
-        _save(result, status=TaskResultStatus.READY, errors=errors)
-        raise Retry(reason, delay=task.delay_before(attempts)) from error
-    _end(result, TaskResultStatus.FAILED, errors=errors)
-    raise GiveUp(reason) from error
-
-
-def _end(result: Any, status: Any, **columns: Any) -> None:
-    now = timezone.now()
-    object.__setattr__(result, "status", status)
-    object.__setattr__(result, "finished_at", now)
-    _save(result, status=status, finished_at=now, **columns)
-    task_finished.send(type(task_backends[result.backend]), task_result=result)
-
-
-def _save(result: Any, **columns: Any) -> None:
-    TaskRecord.objects.using(willow_settings().database).filter(pk=result.id).update(**columns)
-
-
-def _arguments(result: Any) -> list[Any]:
-    return [TaskContext(task_result=result), *result.args] if result.task.takes_context else list(result.args)
-
-
-def run_blocking(job: dict[str, Any], seconds: float | None) -> None:
-    """In a thread or process of its own."""
-    with _connections_closed():
-        run_in_this_transaction(job, seconds)
-
-
-def run_in_this_transaction(job: dict[str, Any], seconds: float | None = None) -> None:
+def run_in_this_transaction(job: dict[str, Any], headers: Mapping[str, str] = NO_HEADERS) -> None:
     """On the connections that are open, for tests."""
-    with context_of(job.get("context", {})):
-        result = begin(job)
-        if result is None:
-            return
+    attempt = begin(find_records([job["task"]])[0], job)
+    if attempt is None:
+        return
+    save_records([attempt.record])
+    with context_of(job.get("context", {}), headers):
+        attempt.tell_started()
+        told: Retry | GiveUp | None = None
         try:
-            with soft_limit(seconds):
-                value = result.task.call(*_arguments(result), **result.kwargs)
-            succeed(result, value)
+            attempt.succeed(attempt.call(None))
         except Exception as error:
-            fail(result, error)
-
-
-async def run_awaited(job: dict[str, Any], seconds: float | None) -> None:
-    with context_of(job.get("context", {})):
-        result = await in_thread(begin, job)
-        if result is None:
-            return
-        try:
-            async with async_soft_limit(seconds):
-                value = await result.task.func(*_arguments(result), **result.kwargs)
-            await in_thread(succeed, result, value)
-        except Exception as error:
-            await in_thread(fail, result, error)
-
-
-async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    def call() -> Any:
-        with _connections_closed():
-            return function(*arguments)
-
-    return await sync_to_async(call, thread_sensitive=False)()
+            told = attempt.fail(error)
+            told.__cause__ = error
+        save_records([attempt.record])
+        if attempt.has_ended:
+            attempt.tell_finished()
+    if told is not None:
+        raise told
 
 
 @contextmanager
-def _connections_closed() -> Iterator[None]:
+def connections_closed() -> Iterator[None]:
     """As around a request: connections that broke or are old are not used again."""
     close_old_connections()
     try:

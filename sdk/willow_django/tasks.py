@@ -15,7 +15,7 @@ from django.utils.crypto import get_random_string
 from django.utils.module_loading import import_string
 from willow_client import WillowError
 
-from willow_django.carried import carried_context
+from willow_django.carried import carried_context, trace_headers
 from willow_django.conf import willow_settings
 from willow_django.models import TaskRecord
 from willow_django.posting import post
@@ -137,6 +137,8 @@ def _body(backend: WillowBackend, record: TaskRecord) -> dict[str, Any]:
 
 def _how(task: Any, result: Any, now: datetime) -> Any:
     how: dict[str, Any] = {"priority": MIDDLE_PRIORITY + task.priority}
+    if headers := trace_headers():
+        how["headers"] = headers
     if task.run_after is not None:
         after = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
         how["delay"] = max(0.0, (after - now).total_seconds())

@@ -54,7 +54,7 @@ def run_tasks(*, delayed: bool = False) -> int:
     while (row := _next_task(delayed)) is not None:
         row.delete()
         ran += 1
-        _run(json.loads(bytes(row.body)))
+        _run(json.loads(bytes(row.body)), row.arguments.get("headers", {}))
     return ran
 
 
@@ -74,10 +74,10 @@ def _task_queues() -> list[str]:
     ]
 
 
-def _run(job: dict[str, Any]) -> None:
+def _run(job: dict[str, Any], headers: dict[str, str]) -> None:
     while True:
         try:
-            run_in_this_transaction(job)
+            run_in_this_transaction(job, headers)
         except GiveUp:
             return
         except Retry:

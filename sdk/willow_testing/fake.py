@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from willow_client import BadArgument, Draft, GiveUp, Posted, Retry
+from willow_client import BadArgument, Draft, GiveUp, Posted, Retry, Timeout
 from willow_client.arguments import as_tags, check_name
 from willow_client.bodies import Body, WithBody, from_wire, to_wire
 
@@ -144,6 +144,12 @@ class FakeWillow:
             else:
                 result.stored += 1
         return result
+
+    async def result(self, message: PostedMessage, **how: Any) -> bytes | None:
+        """The reply of whoever finished it; queues of a fake keep all replies."""
+        if (message.queue, message.index) not in self.replies:
+            raise Timeout(f"Message {message.index} of {message.queue} is not finished.")
+        return self.replies[message.queue, message.index]
 
     async def create(self, queue: str, **settings: Any) -> None:
         check_name("queue", queue)

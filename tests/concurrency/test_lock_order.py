@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -116,6 +117,11 @@ def post_to_one() -> dict[str, Any]:
     return post() | counted
 
 
+def once() -> dict[str, Any]:
+    """Texts that nobody else has: one that is known would not wait, but fail."""
+    return {"dedupe": TextColumn([uuid4().hex, uuid4().hex]), "dedupe_seconds": 0.0}
+
+
 ONE_POST = {
     **dict.fromkeys(("sequence", "former", "delay", "ttl", "key", "poster", "label", "work_timeout", "holder")),
     "index_before": None,
@@ -163,6 +169,7 @@ REPLACED = {
     "poster": BigintColumn([None] * 4),
     "label": BigintColumn([None] * 4),
     "notify": BigintColumn([0] * 4),
+    "poster_key": BigintColumn([None] * 4),
     **dict.fromkeys(("headers", "group_key", "unique_key"), TextColumn([None] * 4)),
 }
 Parameters = Callable[[], Mapping[str, Any]]
@@ -170,6 +177,8 @@ Parameters = Callable[[], Mapping[str, Any]]
 STATEMENTS: dict[str, Parameters] = {
     "post": post,
     "post_to_one": post_to_one,
+    "post_once": lambda: post() | once(),
+    "post_once_to_one": lambda: post_to_one() | once(),
     "post_one": lambda: ONE_POST,
     "lock_queues": lambda: {"queue_id": list(QUEUES)},
     "claim": demand,
@@ -177,6 +186,7 @@ STATEMENTS: dict[str, Parameters] = {
     "pop": demand,
     "claim_across": lambda: ACROSS,
     "finish": lambda: ids(*CLAIMED),
+    "finish_keeping": lambda: ids(*CLAIMED),
     "finish_one": lambda: ONE_FINISH,
     "retry": lambda: ids(*CLAIMED),
     "keepalive": lambda: ids(*CLAIMED),

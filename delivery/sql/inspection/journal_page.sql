@@ -20,6 +20,7 @@ WITH looked AS MATERIALIZED (
       AND (%(client)s::text IS NULL OR client = %(client)s::text)
       AND (%(ended_before)s::timestamptz IS NULL OR ended_at < %(ended_before)s::timestamptz)
       AND (%(ended_after)s::timestamptz IS NULL OR ended_at > %(ended_after)s::timestamptz)
+      AND (%(header)s::text IS NULL OR extras -> 'headers' ? %(header)s::text)
     ORDER BY ordinal DESC, id DESC
     LIMIT %(limit)s
 )

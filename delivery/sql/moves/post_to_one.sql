@@ -4,20 +4,7 @@
 -- Shape: nothing has to be grouped or joined, so each message goes from the arrays straight into the table. The caller has
 -- counted: `messages`, how many of them get a new ID (`fresh`), and the lowest index that a message with an ID to be used
 -- again had (`oldest`). Instead of such an ID, `sequence` says of the first new one -1, of the second -2 and so on.
-WITH advanced AS (
-    UPDATE queues_counter
-    SET newest_index = newest_index + %(messages)s::bigint,
-        next_sequence = next_sequence + CASE WHEN %(oldest)s::bigint > restarted_index THEN %(fresh)s::bigint
-                                             ELSE %(messages)s::bigint END,
-        flushed_index = CASE WHEN newest_index + %(messages)s::bigint <= flushed_index THEN flushed_index
-                             WHEN set_config('synchronous_commit', 'on', true) = 'on'
-                             THEN newest_index + %(messages)s::bigint + :INDEXES_AHEAD END
-    WHERE queue_id = %(queue_id)s::bigint
-    RETURNING queue_id, newest_index - %(messages)s::bigint AS index_before,
-              %(oldest)s::bigint > restarted_index AS are_free,
-              next_sequence - CASE WHEN %(oldest)s::bigint > restarted_index THEN %(fresh)s::bigint
-                                   ELSE %(messages)s::bigint END - 1 AS fresh_offset
-), placed AS (
+WITH :ADVANCED_ONE, placed AS (
     SELECT a.*, c.queue_id, q.kind, c.index_before + a.place AS index,
            CASE WHEN c.are_free AND a.sequence > 0 THEN a.sequence
                 WHEN c.are_free THEN c.fresh_offset - a.sequence
@@ -33,21 +20,4 @@ WITH advanced AS (
     ) WITH ORDINALITY AS a (sequence, priority, body, delay, ttl, key, poster, label, notify, work_timeout, holder,
                             index_before, place)
 )
-INSERT INTO delivery_message (
-    queue_id, sequence, index, priority, state, available_at, expires_at, key, body, poster, poster_node, label, notify,
-    holder, attempts, assigned_at, work_timeout, lease_until
-)
-SELECT
-    queue_id, id, index, priority,
-    CASE WHEN kind = 'stream' THEN :RETAINED WHEN delay > 0 THEN :DELAYED WHEN taker IS NOT NULL THEN :CLAIMED
-         ELSE :READY END,
-    CASE WHEN delay > 0 THEN now() + delay * interval '1 second' END,
-    now() + ttl * interval '1 second',
-    key, body, poster, %(node)s, label, notify,
-    taker,
-    CASE WHEN taker IS NULL THEN 0 ELSE 1 END,
-    CASE WHEN taker IS NOT NULL THEN now() END,
-    CASE WHEN taker IS NOT NULL THEN lease WHEN holder IS NULL THEN work_timeout END,
-    CASE WHEN taker IS NOT NULL THEN now() + lease * interval '1 second' END
-FROM placed
-RETURNING queue_id, sequence, index, holder, work_timeout
+:STORED

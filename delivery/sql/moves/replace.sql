@@ -6,10 +6,10 @@ SET priority = w.priority, body = w.body,
     available_at = CASE WHEN w.delay > 0 THEN now() + w.delay * interval '1 second' END,
     expires_at = now() + w.ttl * interval '1 second',
     poster = w.poster, poster_node = %(node)s, label = w.label, notify = w.notify,
-    headers = w.headers::jsonb, group_key = w.group_key, unique_key = w.unique_key
+    headers = w.headers::jsonb, group_key = w.group_key, unique_key = w.unique_key, poster_key = w.poster_key
 FROM unnest(
     %(queue_id)b::bigint[], %(index)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[], %(delay)b::float8[],
     %(ttl)b::float8[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[], %(headers)b::text[],
-    %(group_key)b::text[], %(unique_key)b::text[]
-) AS w (queue_id, index, priority, body, delay, ttl, poster, label, notify, headers, group_key, unique_key)
+    %(group_key)b::text[], %(unique_key)b::text[], %(poster_key)b::bigint[]
+) AS w (queue_id, index, priority, body, delay, ttl, poster, label, notify, headers, group_key, unique_key, poster_key)
 WHERE m.queue_id = ANY (ARRAY[w.queue_id]) AND m.index = ANY (ARRAY[w.index])

@@ -41,7 +41,7 @@ async def test_the_document_and_its_page_come_from_this_server_alone(broker: Clu
     for path in ("/api/schema/", "/api/schema"):
         answer = await call(broker.node, "GET", path, format="json")
         assert answer.json["info"]["title"] == "Willow"
-        assert "/api/messages/{shard}/{sequence}/" in answer.json["paths"]
+        assert "/api/messages/{shard}/{index}/" in answer.json["paths"]
 
 
 async def test_every_operation_has_a_summary_a_tag_and_an_example_of_what_is_sent(broker: Cluster) -> None:

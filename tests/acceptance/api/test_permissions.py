@@ -27,6 +27,7 @@ MATRIX = [
     ("GET", "messages/{shard}/1/why", None, "admin"),
     ("GET", "messages/{shard}/1/timeline", None, "admin"),
     ("DELETE", "messages/{shard}/77", None, "admin"),
+    ("GET", "messages/{shard}/77", None, "post or admin"),
     ("POST", "messages/retry", {"filter": {"queue": "{queue}"}}, "admin"),
     ("POST", "messages/drop", {"ids": ["{shard}/77"]}, "admin"),
     ("POST", "messages/priority", {"ids": ["{shard}/77"], "priority": 1}, "admin"),
@@ -52,6 +53,7 @@ ENOUGH = {
     "post": {"post"},
     "fetch": {"fetch"},
     "admin": {"admin", "operator"},
+    "post or admin": {"post", "admin", "operator"},
     "operator": {"operator"},
 }
 

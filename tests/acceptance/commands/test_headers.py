@@ -106,6 +106,21 @@ async def test_rest_posts_shows_finds_and_pops_them(client: Client, queue: str, 
     assert (refused.status, refused.json["key"]) == (400, "headers")
 
 
+async def test_the_journal_has_them_where_it_has_bodies(client: Client, queue: str, api: Call) -> None:
+    for name, keeps in ((queue, True), (f"{queue}-2", False)):
+        await client.create(name, keep_bodies=keeps)
+        await client.post(name, "m", **WITH)
+        await client.finish(await client.fetch(name))
+        await client.post(name, "without")
+        await client.pop(name)
+        [popped, finished] = (await api("GET", "journal", queue=name)).json["results"]
+        assert (popped["headers"], finished["headers"]) == (None, HEADERS if keeps else None)
+        found = (await api("GET", "journal", queue=name, header="traceparent")).json["results"]
+        assert [row["index"] for row in found] == ([1] if keeps else [])
+        shown = (await api("GET", f"messages/{finished['shard']}/1")).json
+        assert shown["headers"] == finished["headers"]
+
+
 BAD = [
     {"headers": {"willow-due": "x"}},
     {"headers": {"Upper": "x"}},

@@ -176,6 +176,28 @@ async def test_a_repeated_dedupe_text_is_not_stored_again_within_one_frame(clien
     await client.finds_nothing(queue)
 
 
+async def test_a_known_dedupe_text_harms_neither_its_batch_nor_the_free_ids(client: Client, queue: str) -> None:
+    """The statement that stores them all fails for the one that is known; they are stored by a closer look."""
+    await client.post(queue, "1", dedupe="d1")
+    await client.finish(await client.fetch(queue))
+    repeated = await client.post(queue, "1 again", dedupe="d1")
+    assert (repeated["sequence"], repeated["index"]) == (1, 1)
+    post = {"type": "post", "queue": queue, "notify": ["sync"]}
+    await client.send(*({**post, "message": f"{n}", "dedupe": f"d{n}", "label": 900 + n} for n in (2, 1, 3)))
+    notices = [await client.expect(900 + n, notice="sync") for n in (2, 1, 3)]
+    assert [(notice["sequence"], notice["index"]) for notice in notices] == [(1, 2), (1, 1), (2, 3)]
+    assert [message["body"] for message in await client.fetch_all(queue, 2)] == ["2", "3"]
+
+
+async def test_a_dedupe_text_is_remembered_when_a_pop_waits(client: Client, other: Client, queue: str) -> None:
+    label = await other.begin_waiting("pop", queue, timeout=60)
+    await client.begin("post", queue, message="1", dedupe="d", notify=["ready"])
+    await other.expect(label, type="message", body="1")
+    again = await client.post(queue, "2", dedupe="d")
+    assert again["index"] == 1
+    await client.finds_nothing(queue)
+
+
 async def test_other_dedupe_texts_and_other_queues_are_stored(client: Client, queue: str) -> None:
     await client.post(queue, "1", dedupe="d")
     await client.post(queue, "2", dedupe="e")

@@ -37,13 +37,14 @@ async def poster(unpolled: Cluster, connect: Connect, queue: str) -> AsyncIterat
     yield client
 
 
+@pytest.mark.parametrize("fields", [{}, {"dedupe": "d"}])
 async def test_a_waiting_fetch_gets_it_without_a_claim(
-    unpolled: Cluster, connect: Connect, poster: Client, queue: str
+    unpolled: Cluster, connect: Connect, poster: Client, queue: str, fields: dict[str, str]
 ) -> None:
     reader = await connect(unpolled.node)
     label = await reader.begin_waiting("fetch", queue, block_timeout=30, work_timeout=77)
     with unpolled.readers_held_up():
-        stored = await poster.post(queue, "m", priority=3)
+        stored = await poster.post(queue, "m", priority=3, **fields)
         message = await reader.expect(label, type="message", body="m", attempt=1, priority=3)
     assert (message["sequence"], message["index"]) == (stored["sequence"], stored["index"])
     [(state, work_timeout)] = unpolled.query(

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from clients.models import Session
-from delivery.models import AuditEntry, Message
+from delivery.models import AuditEntry, KeptReply, Message
 from delivery.moves.states import State
 from delivery.storage.vocabulary import REQUEST
 from queues.models import Queue
@@ -265,6 +265,21 @@ def test_a_message_that_has_ended_still_has_its_page(browser: Browser, orders: Q
     assert "dropped" in page
     assert "Not kept" in page
     assert browser.get(f"{MESSAGES}{orders.pk}/18/").status_code == 404
+
+
+def test_a_kept_reply_is_shown_to_those_who_may_see_bodies(browser: Browser, orders: Queue) -> None:
+    act(browser, "drop", add(orders, 17))
+    KeptReply.objects.create(
+        queue_id=orders.pk,
+        index=17,
+        outcome="finished",
+        attempts=1,
+        reply=b"secret answer",
+        until=timezone.now() + timedelta(hours=1),
+    )
+    address = f"{MESSAGES}{orders.pk}/17/"
+    assert "secret answer" in text_of(browser.get(address))
+    assert "secret answer" not in text_of(staff_browser("look").get(address))
 
 
 def test_which_queues_tags_mean(browser: Browser, orders: Queue) -> None:

@@ -143,9 +143,10 @@ def ending(kind: type, stage: Stage, **values: Any) -> Any:
     return kind(**numbers, **values, answer=lambda error: None)
 
 
-async def run_finish(stage: Stage, claims: int) -> None:
+async def run_finish(stage: Stage, claims: int, keeps: bool = False) -> None:
     """With two of them a batch; the second is of a message that is not there."""
     requests = [ending(FinishRequest, stage), ending(FinishRequest, replace(stage, queue=stage.other))][:claims]
+    requests[0].may_keep_reply = keeps
     await finish(stage.connection, requests, outcome=Outcome.FINISHED, node_id=NODE, node_name="n")
 
 
@@ -200,6 +201,7 @@ TRIALS: dict[str, Sequence[Trial]] = {
     "assign": [Trial(run_assign)],
     "pop": [Trial(run_pop)],
     "finish": [Trial(partial(run_finish, claims=2))],
+    "finish_keeping": [Trial(partial(run_finish, claims=1, keeps=True))],
     "finish_one": [Trial(partial(run_finish, claims=1))],
     "retry": [Trial(partial(run_fail, delay=delay)) for delay in (0.0, SECONDS)],
     "release": [Trial(run_release)],
@@ -289,18 +291,21 @@ class Ended(NamedTuple):
     index: int  # type: ignore[assignment]  # tuples have a method of that name
 
 
-# What makes each form of post the one that is chosen: the queues of its messages, and whether they have a group.
+# What makes each form of post the one that is chosen: the queues of its messages, whether they have a group, and if
+# they are to be stored once.
 POSTS = {
-    "post_one": (["q"], None),
-    "post_to_one": (["q", "q"], None),
-    "post": (["q", "r"], None),
-    "post_with": (["q"], "g"),
+    "post_one": (["q"], None, False),
+    "post_to_one": (["q", "q"], None, False),
+    "post": (["q", "r"], None, False),
+    "post_with": (["q"], "g", False),
+    "post_once_to_one": (["q", "q"], None, True),
+    "post_once": (["q", "r"], None, True),
 }
 
 
 @pytest.mark.parametrize("statement", POSTS)
 async def test_a_post_leads_where_the_table_says(connection: StatementConnection, statement: str) -> None:
-    queue_names, group = POSTS[statement]
+    queue_names, group, once = POSTS[statement]
 
     async def end_of_post(kind: Kind, *, delay: float | None = None, taken: bool = False) -> State:
         async with connection.transaction(force_rollback=True):
@@ -308,7 +313,7 @@ async def test_a_post_leads_where_the_table_says(connection: StatementConnection
             command = Post(queues=("q",), message=b"m", delay=delay, group=group)
             copies = [PostRequest(NobodyPosts(), command, [queues[name]]).copies[0] for name in queue_names]
             takers: dict[Copy, Taker] = {copy: Taker(index_before=0) for copy in copies} if taken else {}
-            await insert_copies(connection, copies, NODE, takers)
+            await insert_copies(connection, copies, NODE, takers, once=once)
             rows = await connection.execute(
                 "SELECT DISTINCT state FROM delivery_message WHERE queue_id = ANY (%s)",
                 [[queue.id for queue in queues.values()]],
@@ -330,7 +335,7 @@ async def test_a_post_leads_where_the_table_says(connection: StatementConnection
 async def test_every_form_of_post_uses_free_ids_again_and_flushes_indexes_ahead(
     connection: StatementConnection, statement: str
 ) -> None:
-    queue_names, group = POSTS[statement]
+    queue_names, group, once = POSTS[statement]
     ended, restarted = [(9, 5), None], 3  # an ID with the index of its former message; of those up to 3 none is used
 
     async def numbers(free: list[tuple[int, int] | None]) -> list[tuple[str, int, int]]:
@@ -344,16 +349,17 @@ async def test_every_form_of_post_uses_free_ids_again_and_flushes_indexes_ahead(
                 ids.give([Ended(queues[name].id, *one)] if one else [], ids.moment)
             command = Post(queues=("q",), message=b"m", group=group)
             copies = [PostRequest(NobodyPosts(), command, [queues[name]]).copies[0] for name in queue_names]
-            await insert_copies(connection, copies, NODE, free_ids=ids)
+            await insert_copies(connection, copies, NODE, free_ids=ids, once=once)
             counters = await fetch_rows(connection, "SELECT * FROM queues_counter", {})
             assert all(row.flushed_index >= row.newest_index + INDEXES_AHEAD for row in counters)
             next_of = {row.queue_id: row.next_sequence for row in counters}
             assert all(next_of[copy.queue.id] > copy.sequence for copy in copies)
             return [(copy.queue.name, copy.index, copy.sequence) for copy in copies]
 
-    new_of_second = ("r", 21, 11) if statement == "post" else ("q", 22, 11)
+    in_two = len(set(queue_names)) == 2
+    new_of_second = ("r", 21, 11) if in_two else ("q", 22, 11)
     assert await numbers(ended) == [("q", 21, 9), new_of_second][: len(queue_names)]
-    from_before_restart = ("r", 21, 11) if statement == "post" else ("q", 22, 12)
+    from_before_restart = ("r", 21, 11) if in_two else ("q", 22, 12)
     assert await numbers([(9, 3)]) == [("q", 21, 11), from_before_restart][: len(queue_names)]
 
 

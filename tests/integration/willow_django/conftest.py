@@ -20,6 +20,8 @@ from tests.support.cluster import PATIENCE, Cluster
 broker, start_cluster, queue = fixtures.broker, fixtures.start_cluster, fixtures.queue
 
 ROOT = Path(__file__).parents[3]
+# Projects may run on another Python and Django than Willow's own (CONTRIBUTING.md).
+PYTHON = os.environ.get("SHOP_PYTHON", sys.executable)
 
 
 class Project:
@@ -47,7 +49,7 @@ class Project:
 
     def _run(self, *arguments: str) -> str:
         done = subprocess.run(
-            [sys.executable, *arguments], env=self.environ, capture_output=True, text=True, timeout=2 * PATIENCE
+            [PYTHON, *arguments], env=self.environ, capture_output=True, text=True, timeout=2 * PATIENCE
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -55,7 +57,7 @@ class Project:
     @contextmanager
     def running(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
         """A command of manage.py, until the end of the block, where it must end in good order."""
-        process = subprocess.Popen([sys.executable, "-m", "django", *arguments], env=self.environ, text=True)
+        process = subprocess.Popen([PYTHON, "-m", "django", *arguments], env=self.environ, text=True)
         try:
             yield process
         finally:

@@ -1,10 +1,14 @@
 """Django's tasks on Willow: enqueued, run by a worker, and asked for afterwards."""
 
+from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
 from tests.integration.willow_django.conftest import Project
+from tests.support.cluster import PATIENCE, wait_until
+from tests.support.launched_willow import free_port
 
 RUN = """
 import time
@@ -82,6 +86,54 @@ def test_a_task_may_clean_up_when_its_time_is_over(shop: Project) -> None:
     with shop.running("willow_worker", "--concurrency", "1", "--soft-time-limit", "0.3"):
         told = shop.python(RUN + "print(json.dumps(told(jobs.too_slow.enqueue())))")
     assert (told["status"], told["value"]) == ("SUCCESSFUL", "cleaned up")
+
+
+@pytest.mark.parametrize("run_in", ["thread", "process"])
+def test_a_task_that_hangs_is_given_up_and_tried_as_often_as_it_says(shop: Project, run_in: str) -> None:
+    """And it does not keep the worker from ending."""
+    with shop.running("willow_worker", "--concurrency", "1", "--time-limit", "3", "--run-in", run_in):
+        told = shop.python(
+            RUN
+            + """
+results = [jobs.hangs.enqueue(), jobs.hangs_on_the_loop.enqueue(), jobs.add.enqueue(1, 1)]
+print(json.dumps([told(result) for result in results]))
+"""
+        )
+    assert [(result["status"], result["attempts"]) for result in told] == [
+        ("FAILED", 2),
+        ("FAILED", 2),
+        ("SUCCESSFUL", 1),
+    ]
+    limit = "willow_django.time_limit.TimeLimitExceeded"
+    assert [[path for path, _ in result["errors"]] for result in told[:2]] == [[limit, limit]] * 2
+
+
+def test_the_trace_goes_along(shop: Project) -> None:
+    with shop.running("willow_worker", "--concurrency", "1"):
+        ours, theirs = shop.python(
+            RUN
+            + """
+from opentelemetry.sdk.trace import TracerProvider
+with TracerProvider().get_tracer("test").start_as_current_span("view") as span:
+    result = jobs.traced.enqueue()
+print(json.dumps([f"{span.get_span_context().trace_id:032x}", ended(result).return_value]))
+"""
+        )
+    assert theirs.split("-")[1] == ours
+
+
+def test_a_worker_says_that_it_is_well(shop: Project, tmp_path: Path) -> None:
+    port = free_port()
+    file = tmp_path / "healthy"
+    with shop.running("willow_worker", "--health-port", str(port), "--health-file", str(file)):
+
+        def answer() -> int | None:
+            try:
+                return int(urlopen(f"http://127.0.0.1:{port}/").status)
+            except OSError:
+                return None
+
+        assert wait_until(lambda: answer() == 200 and file.exists(), 2 * PATIENCE)
 
 
 def test_a_worker_refuses_queues_that_its_backend_does_not_have(shop_elsewhere: Project) -> None:

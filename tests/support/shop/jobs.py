@@ -5,6 +5,7 @@ import time
 from contextvars import ContextVar
 from typing import Any
 
+from willow_django import carried
 from willow_django.soft_limit import SoftTimeLimitExceeded
 from willow_django.tasks import task
 
@@ -37,6 +38,21 @@ def third_time_lucky(context: Any) -> int:
 @task(queue_name="emails", priority=10)
 def which_request() -> str | None:
     return request_id.get()
+
+
+@task(retries=1)
+def hangs() -> None:
+    time.sleep(3600)
+
+
+@task(retries=1)
+async def hangs_on_the_loop() -> None:
+    await asyncio.Event().wait()
+
+
+@task
+def traced() -> str | None:
+    return carried.trace_headers().get("traceparent")
 
 
 @task

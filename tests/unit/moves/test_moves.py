@@ -12,10 +12,14 @@ import pytest
 
 from delivery.moves.states import MOVES, Move, State
 from delivery.storage.statements import statement
-from queues.statements import without_comments
+from queues.statements import PART, without_comments
 
 PROJECT = Path(__file__).parents[3]
 APPS = ("api", "clients", "console", "delivery", "queues", "willow_site")
+PARTS = {
+    path.stem.removeprefix(PART).upper(): without_comments(path)
+    for path in (PROJECT / "delivery/sql").rglob(f"{PART}*.sql")
+}
 DATABASE_FIGURES = PROJECT / "delivery/figures/database.py"  # reads: its statements have names that are put together
 
 WRITES_MESSAGES = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) delivery_message\b")
@@ -25,8 +29,8 @@ GUARDED_BY = {"replace": "find_by_key", "bury": "retry", "take_out": "lock_uncla
 
 
 def text_of(name: str) -> str:
-    """With the names of states in it."""
-    return without_comments(statement.files[name])
+    """With the parts that statements share, and with the names of states in it."""
+    return re.sub(r":(\w+)", lambda found: PARTS.get(found[1], found[0]), without_comments(statement.files[name]))
 
 
 def writing() -> set[str]:

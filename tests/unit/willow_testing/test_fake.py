@@ -1,7 +1,7 @@
 """The fake in memory does what the broker would, as far as unit tests go."""
 
 import pytest
-from willow_client import BadArgument, Draft, GiveUp
+from willow_client import BadArgument, Draft, GiveUp, Timeout
 from willow_testing import FakeMessage, FakeWillow
 
 
@@ -53,6 +53,9 @@ async def test_a_handler_is_run_on_everything_that_waits_with_its_attempts() -> 
     assert await fake.run("q", handle) == 3
     assert attempts == [("good", 1), ("hopeless", 1), ("broken", 1), ("broken", 2)]
     assert fake.replies == {("q", 1): b"done"}
+    assert await fake.result(fake.posted[0]) == b"done"
+    with pytest.raises(Timeout):
+        await fake.result(fake.posted[1])
     assert [post.text for post in fake.dead] == ["hopeless", "broken"]
 
 

@@ -35,6 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--time-limit", type=_above_zero, help="seconds after which an attempt has failed")
         parser.add_argument("--drain-timeout", type=_above_zero, default=30.0, help="seconds to finish at the end (30)")
         parser.add_argument("--health-file", type=Path, help="is touched while the worker is connected")
+        parser.add_argument("--health-port", type=int, help="answers HTTP: 200 while the worker is connected, else 503")
         parser.add_argument("--reload", action="store_true", help="start again when code changes, for development")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,6 +57,7 @@ class Command(BaseCommand):
             time_limit=options["time_limit"],
             drain_timeout=options["drain_timeout"],
             health_file=options["health_file"],
+            health_port=options["health_port"],
         )
         if options["reload"]:
             run_with_reloader(self._run, backend, plan)

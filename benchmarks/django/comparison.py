@@ -1,0 +1,77 @@
+"""Runs each measurement by turns with what it is held against."""
+
+from benchmarks import report
+from benchmarks.alternation import alternate
+from benchmarks.broker_process import BrokerProcess
+from benchmarks.django import blocking_client, transactional_posts
+from benchmarks.figures import Bar, Figure
+from benchmarks.load_process import LoadProcess
+from benchmarks.peers import celery_tasks, procrastinate_tasks, task_queues, willow_tasks
+from benchmarks.peers.environment import enter_peers_environment
+from benchmarks.scale import Scale
+from willow_site.embedded.postgres import throwaway_postgres
+
+LIKE_AN_INSERT = Bar(1.3, at_most=True)
+NEARLY_ASYNCHRONOUS = Bar(0.8)
+BARS = {procrastinate_tasks: Bar(5.0), celery_tasks: Bar(2.0)}
+
+
+def measure_django(scale: Scale) -> list[Figure]:
+    figures = [*_with_a_broker(scale), *_tasks(scale)]
+    report.print_heading()
+    report.print_figures(figures)
+    return figures
+
+
+def _with_a_broker(scale: Scale) -> list[Figure]:
+    with throwaway_postgres() as database_url, LoadProcess() as load:
+        broker = BrokerProcess(database_url)
+        try:
+            broker.migrate()
+            return [_posts_in_transactions(database_url, scale), _clients_that_block(broker, load, scale)]
+        finally:
+            broker.remove()
+
+
+def _posts_in_transactions(database_url: str, scale: Scale) -> Figure:
+    """Before the broker runs: moving the posts into their queues is its business, not the transaction's."""
+    transactional_posts.prepare(database_url)
+    posts, inserts = alternate(
+        2 * scale.runs + 1,
+        lambda: transactional_posts.microseconds(database_url, transactional_posts.POST, scale.seconds / 4),
+        lambda: transactional_posts.microseconds(database_url, transactional_posts.INSERT, scale.seconds / 4),
+    )
+    name = "willow_post in a transaction (limit: a plain insert, one index)"
+    return Figure(name=name, unit="µs", values=posts, limits=inserts, bar=LIKE_AN_INSERT)
+
+
+def _clients_that_block(broker: BrokerProcess, load: LoadProcess, scale: Scale) -> Figure:
+    broker.start()
+    blocking, asynchronous = alternate(
+        2 * scale.runs + 1,
+        lambda: load.run(blocking_client.blocking, broker.url, scale.seconds / 2),
+        lambda: load.run(blocking_client.asynchronous, broker.url, scale.seconds / 2),
+    )
+    name = "post, fetch, finish one by one, blocking (limit: asynchronous)"
+    return Figure(name=name, unit="messages/s", values=blocking, limits=asynchronous, bar=NEARLY_ASYNCHRONOUS)
+
+
+def _tasks(scale: Scale) -> list[Figure]:
+    """No-ops, eight at a time, from a queue with more of them than can be run."""
+    enter_peers_environment()
+    found = {peer: [] for peer in (willow_tasks, *BARS)}
+    for _ in range(scale.runs):
+        for peer, rates in found.items():
+            print(f"{peer.NAME}: tasks of 8 at a time", flush=True)
+            with LoadProcess() as load, peer.serving() as address:
+                rates.append(load.run(task_queues.take, peer.__name__, address, scale.seconds).per_second)
+    return [
+        Figure(
+            name=f"tasks that do nothing, 8 at a time (limit: {peer.NAME})",
+            unit="tasks/s",
+            values=found[willow_tasks],
+            limits=found[peer],
+            bar=bar,
+        )
+        for peer, bar in BARS.items()
+    ]

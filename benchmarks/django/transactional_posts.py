@@ -1,0 +1,34 @@
+"""`willow_post` beside a plain insert into a table with one index: what a call costs inside of a transaction."""
+
+import time
+
+import psycopg
+
+CALLS = 100  # in a transaction
+BODY = b"x" * 100
+TABLE = (
+    "CREATE TABLE IF NOT EXISTS bench_plain"
+    " (id bigserial PRIMARY KEY, body bytea, written_at timestamptz DEFAULT now())"
+)
+INSERT = "INSERT INTO bench_plain (body) VALUES (%s)"
+POST = "SELECT willow_post('bench.transactional', %s::bytea)"
+
+
+def prepare(database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(TABLE)
+
+
+def microseconds(database_url: str, statement: str, seconds: float) -> float:
+    """Of one call. The commit is not counted: it is the same for both, and many times as long."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        spent, calls = 0.0, 0
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            with connection.transaction():
+                began = time.perf_counter()
+                for _ in range(CALLS):
+                    connection.execute(statement, [BODY], prepare=True)
+                spent += time.perf_counter() - began
+            calls += CALLS
+        return spent / calls * 1e6

@@ -1,0 +1,100 @@
+"""Where blocking tasks run: in threads, or in processes, which can be ended."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from willow_client import Message
+from willow_client.handlers import InThread
+from willow_client.processes import InProcess
+
+from willow_django.in_process import RunTask
+from willow_django.running import Attempt, FailedElsewhere, connections_closed
+from willow_django.time_limit import time_limit
+
+
+class Places(Protocol):
+    read_records: bool  # the task runs where only the database tells of the attempt
+
+    async def run(self, attempt: Attempt, message: Message) -> Any:
+        """What the task returned. Raises what it raised."""
+
+    async def in_thread(self, function: Callable[[], Any]) -> Any:
+        """For code of the project that may use its database."""
+
+    def close(self) -> None: ...
+
+
+class Threads:
+    """As many as are needed at once. A task that is given up goes on in its thread: nothing in Python can end it. The
+    thread is not used again, and does not keep the worker from ending.
+    """
+
+    read_records = False
+
+    def __init__(self, soft_time_limit: float | None, hard_time_limit: float | None) -> None:
+        self._soft_time_limit = soft_time_limit
+        self._hard_time_limit = hard_time_limit
+        self._idle: list[InThread[Callable[[], Any]]] = []
+
+    async def run(self, attempt: Attempt, message: Message) -> Any:
+        def call() -> Any:
+            attempt.tell_started()
+            return attempt.call(self._soft_time_limit)
+
+        async with time_limit(self._hard_time_limit):
+            return await self.in_thread(call)
+
+    async def in_thread(self, function: Callable[[], Any]) -> Any:
+        thread = self._idle.pop() if self._idle else InThread(_called, "willow task")
+        try:
+            value = await thread.run(function)
+        except asyncio.CancelledError:
+            thread.close()  # it ends when the function does
+            raise
+        except BaseException:
+            self._idle.append(thread)
+            raise
+        self._idle.append(thread)
+        return value
+
+    def close(self) -> None:
+        for thread in self._idle:
+            thread.close()
+
+
+def _called(function: Callable[[], Any]) -> Any:
+    with connections_closed():
+        return function()
+
+
+class Processes:
+    """Started when they are first needed, and again after one was ended or died."""
+
+    read_records = True
+
+    def __init__(self, soft_time_limit: float | None, hard_time_limit: float | None) -> None:
+        self._threads = Threads(None, None)  # for what is not the task itself
+        self._soft_time_limit = soft_time_limit
+        self._hard_time_limit = hard_time_limit
+        self._idle: list[InProcess] = []
+
+    async def run(self, attempt: Attempt, message: Message) -> Any:
+        process = self._idle.pop() if self._idle else InProcess(RunTask(self._soft_time_limit), "willow task")
+        try:
+            await process.prepare()  # to start it takes time that is not the task's
+            async with time_limit(self._hard_time_limit):
+                ended = await process.run(message)
+        finally:
+            self._idle.append(process)
+        if "error" in ended:
+            raise FailedElsewhere(**ended["error"])
+        return ended["value"]
+
+    async def in_thread(self, function: Callable[[], Any]) -> Any:
+        return await self._threads.in_thread(function)
+
+    def close(self) -> None:
+        for process in self._idle:
+            process.close()
+        self._threads.close()
