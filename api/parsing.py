@@ -1,14 +1,18 @@
 """Reading JSON that may be hostile."""
 
 import json
+import re
 from collections.abc import Mapping
 from io import BytesIO
+from itertools import islice
 from typing import IO, Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 SURROGATE = b"\\ud"  # how the escape of half a surrogate pair begins
+MOST_VALUES = 200_000  # each becomes an object of many times its size
+_TEXT_OR_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,\[{]', re.DOTALL)
 
 
 class SoundJsonParser(JSONParser):
@@ -18,6 +22,10 @@ class SoundJsonParser(JSONParser):
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         raw = stream.read()
+        if not _has_few_values(raw):
+            raise ParseError(
+                f"JSON parse error - it holds more than {MOST_VALUES} values. Send bodies as text or base64."
+            )
         try:
             data = super().parse(BytesIO(raw), media_type, parser_context)
             if SURROGATE in raw.lower():
@@ -27,3 +35,11 @@ class SoundJsonParser(JSONParser):
         except UnicodeEncodeError:
             raise ParseError("JSON parse error - it holds half a surrogate pair, which is not a character.") from None
         return data
+
+
+def _has_few_values(raw: bytes) -> bool:
+    """Nearly always seen from the bytes alone. Only then are the texts told from what is around them."""
+    if sum(map(raw.count, (b",", b"[", b"{"))) <= MOST_VALUES:
+        return True
+    marks = (found for found in _TEXT_OR_MARK.finditer(raw) if raw[found.start()] not in b'"')
+    return next(islice(marks, MOST_VALUES, None), None) is None

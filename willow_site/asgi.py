@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 
+from willow_site.login_throttle import LoginThrottle
 from willow_site.origins import BrowserOriginValidator
 from willow_site.request_ids import RequestIds
 from willow_site.request_slots import RequestSlots
@@ -53,7 +54,7 @@ websocket_application = URLRouter(
 
 by_protocol = ProtocolTypeRouter(
     {
-        "http": WaitingRequests(RequestSlots(http_application), WAITING_PATHS),
+        "http": LoginThrottle(WaitingRequests(RequestSlots(http_application), WAITING_PATHS)),
         "websocket": websocket_application,
     }
 )

@@ -471,6 +471,41 @@ class Configuration:
         "How many commands of one connection may be in progress.",
         unit="commands",
     )
+    address_connections: int = setting(
+        "WILLOW_ADDRESS_CONNECTIONS",
+        kinds.whole_number(0, 1_000_000),
+        "4096",
+        "How many connections an address may have to a process, this machine and trusted proxies aside; 0: no limit.",
+        unit="connections",
+    )
+    logins_per_minute: float = setting(
+        "WILLOW_LOGINS_PER_MINUTE",
+        kinds.number(1, 100_000),
+        "30",
+        "How many logins with a password a process looks at from one address, and for one account.",
+        unit="logins",
+    )
+    unread_bytes: int = setting(
+        "WILLOW_UNREAD_BYTES",
+        kinds.whole_number(65_536, 1024 * MEBIBYTE),
+        str(8 * MEBIBYTE),
+        "How much a connection may leave unread before its commands are not read and it is given no messages.",
+        unit="bytes",
+    )
+    unread_seconds: float = setting(
+        "WILLOW_UNREAD_SECONDS",
+        kinds.number(0.1, 3600),
+        "30",
+        "How long such a connection may go on without reading before it is closed.",
+        unit="seconds",
+    )
+    node_unread_bytes: int = setting(
+        "WILLOW_NODE_UNREAD_BYTES",
+        kinds.whole_number(65_536, 1024 * 1024 * MEBIBYTE),
+        str(128 * MEBIBYTE),
+        "How much all connections of a process may leave unread before the one with the most is closed.",
+        unit="bytes",
+    )
     connection_post_bytes: int = setting(
         "WILLOW_CONNECTION_POST_BYTES",
         kinds.whole_number(1024, 1024 * MEBIBYTE),

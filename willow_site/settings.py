@@ -203,6 +203,9 @@ USE_I18N = False
 USE_TZ = True
 FORMAT_MODULE_PATH = "willow_site.formats"
 
+# The server refuses what is larger than a form, or than a message where messages come in (willow_site/server/).
+DATA_UPLOAD_MAX_MEMORY_SIZE = WILLOW.max_frame_bytes
+
 STATIC_URL = "static/"
 STATIC_ROOT = WILLOW.home / "static"
 

@@ -20,6 +20,7 @@ Spoils = Counter[str]  # what an attacker got: kinds of frames, codes of errors,
 class Target:
     url: str  # of the WebSocket
     http_url: str
+    key: str = ""  # of an attack with `KEY_SECONDS`
 
 
 class RawSocket:

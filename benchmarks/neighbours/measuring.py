@@ -57,9 +57,9 @@ class Round:
 
 def _round(prepared: Stage, attacker: LoadProcess, attack: Attack, seconds: float) -> Round:
     prepared.begin_scenario(None)
-    target = Target(prepared.broker.url, prepared.broker.http_url)
     prepared.on_broker(behave_well, 1.0)  # warms up
     before = prepared.on_broker(behave_well, seconds)
+    target = Target(prepared.broker.url, prepared.broker.http_url, _key(prepared.broker, attack))
     start = memory_bytes(prepared.broker.pid)
     with Watch(prepared.broker) as watch, ThreadPoolExecutor(1) as beside:
         attacking = beside.submit(attacker.run, attack.attack, target, seconds)
@@ -70,6 +70,14 @@ def _round(prepared: Stage, attacker: LoadProcess, attack: Attack, seconds: floa
         print(f"The broker's log, its last line of {len(log.splitlines())}: {log.splitlines()[-1]}")
     _print(attack.NAME, during, spoils)
     return Round(before, during, (watch.peak - start) / MEGABYTE, (kept - start) / MEGABYTE, spoils)
+
+
+def _key(broker: BrokerProcess, attack: Attack) -> str:
+    """One that is good for as long as the attack wants, if it wants one."""
+    if (seconds := getattr(attack, "KEY_SECONDS", None)) is None:
+        return ""
+    made = broker.output_of("key", "create", "--client", "attacker", "--grant", "*:post", "--expires", f"{seconds}s")
+    return made.strip()
 
 
 class Watch:

@@ -91,6 +91,8 @@ class Commands:
 
         Returns whether that was all: what is left over of an iterator comes in another turn, after those of others.
         """
+        if session.kicked:
+            return True
         session.heard()
         end = time.perf_counter() + TURN_SECONDS
         for command in commands:
@@ -104,6 +106,8 @@ class Commands:
 
     def _take(self, session: Session, command: Command | FrameError) -> None:
         """Do what a command asks for. A bad one is refused, and harms no other."""
+        if session.kicked:  # while it was held back
+            return
         if isinstance(command, FrameError):
             _refuse(session, command)
             return

@@ -73,7 +73,7 @@ def _release_named(session: Session, command: Release, messages: Sequence[ClaimI
             _submit(session, command, claim, releasing, releasing.refused)
         elif (held := reader.held(message.sequence, message.index, message.attempt)) is not None:
             reader.release(held)
-            releasing.released(message.shard, message.sequence, held.message.index)
+            releasing.released(message.shard, message.sequence, held.index)
         else:
             releasing.refused(not_claimed(message.shard, message.sequence))
 

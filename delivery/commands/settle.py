@@ -64,8 +64,12 @@ def _fail_in_stream(reader: StreamReader, command: Fail, answer: Callable[[Willo
     elif command.final:  # a stream has no dead letters: its reader goes on without the message
         reader.acknowledge(held, answer, synchronous=command.response == "sync")
     else:
-        reader.fail(held, command.delay)
-        answer(None)
+        try:
+            reader.fail(held, command.delay)
+        except WillowError as error:
+            answer(error)
+        else:
+            answer(None)
 
 
 def keepalive(session: Session, command: Keepalive) -> None:

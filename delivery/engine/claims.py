@@ -13,7 +13,17 @@ from delivery.engine.demands import Demand
 from delivery.engine.floors import LOWEST_RANK, Floors
 from delivery.engine.limits import Limits
 from delivery.engine.waiters import AcrossAttempt, Attempt, ClaimAttempt, LimitedAttempt, PopAttempt
-from delivery.moves.claims import Claimed, Popped, QueueDemand, claim, claim_across, end_popped, pop, pop_across
+from delivery.moves.claims import (
+    Claimed,
+    Popped,
+    QueueDemand,
+    claim,
+    claim_across,
+    end_popped,
+    is_cut,
+    pop,
+    pop_across,
+)
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.limits import allowances, claim_limited, spend
 from delivery.moves.notices import Notices
@@ -35,6 +45,7 @@ class Taken:
     by_queue: Mapping[int, Sequence[Attempt]]
     floors: Mapping[int, tuple[int, int] | None]
     looks: Mapping[int, Look]
+    is_cut: bool  # what is missing may be there, and was only too large to be taken at once
     held_back: set[int] = field(default_factory=set)  # queues of which limits let no more go
 
 
@@ -135,7 +146,7 @@ class ClaimRunner:
         by_attempt: dict[Attempt, list[Claimed | Popped]] = {attempt: [] for attempt in attempts}
         for row in rows:
             by_attempt[places[row.place - 1]].append(row)
-        return Taken(rows, by_attempt, by_queue, floors, looks)
+        return Taken(rows, by_attempt, by_queue, floors, looks, is_cut(rows))
 
     def _after_taking(self, taken: Taken, stage: Stage, *first: Step) -> AfterCommit:
         return AfterCommit(
@@ -154,7 +165,8 @@ class ClaimRunner:
         counted = [row.index for row in of_queue if self._was_counted(row)]
         self._backlog.taken(queue_id, len(counted))
         unfilled = any(len(taken.by_attempt[attempt]) < attempt.places for attempt in queued)
-        if taken.floors[queue_id] is None and unfilled and queue_id not in taken.held_back:
+        looked_at_all = taken.floors[queue_id] is None and not taken.is_cut and queue_id not in taken.held_back
+        if looked_at_all and unfilled:
             self._backlog.ran_dry(queue_id, taken.looks[queue_id], counted)
 
     def _settle(self, taken: Taken, attempt: Attempt) -> None:
@@ -163,7 +175,7 @@ class ClaimRunner:
         below &= queue_id not in taken.held_back
         if below:
             guarded(self._floors.forget, queue_id)
-        attempt.settle(messages, more_may_wait=below)
+        attempt.settle(messages, more_may_wait=below or (taken.is_cut and len(messages) < attempt.places))
 
     def _was_counted(self, row: Claimed | Popped) -> bool:
         """Whether a message was added to the backlog when it was stored: here, and nobody has had it since."""
@@ -192,7 +204,7 @@ class ClaimRunner:
             else:
                 self._moves.claimed += len(rows)
                 for_each(lambda row: self._notices.tell(row, "assign"), rows)
-            guarded(attempt.settle, rows)
+            guarded(partial(attempt.settle, rows, more_may_wait=is_cut(rows)))
 
     async def _take_across(self, connection: StatementConnection, attempt: AcrossAttempt) -> list[Claimed]:
         demand = attempt.demand

@@ -19,6 +19,10 @@ class Reader(Protocol):
     @property
     def client_name(self) -> str | None: ...
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether it has so much to pass on that it is to be given nothing more for now."""
+
     def take(self, demand: "Demand", messages: Sequence[Any]) -> None: ...
 
     def went_empty(self, demand: "Demand") -> None: ...
@@ -57,6 +61,7 @@ class Demand:
         "served",
         "standing",
         "synchronous",
+        "taken_bytes",
         "timer",
         "waits",
         "when_ended",
@@ -95,6 +100,7 @@ class Demand:
         self.has_waited = False  # an attempt has found nothing
         self.woken = 0  # messages that came while an attempt was under way
         self.served = False  # of a large `count`: a part of it was taken already
+        self.taken_bytes = 0  # of what it was given so far, if it is given parts
         self.ended = False
         self.timer: asyncio.TimerHandle | None = None
         self.when_ended: Callable[[], None] | None = None

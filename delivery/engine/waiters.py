@@ -10,6 +10,7 @@ from delivery.engine.demands import Demand
 from delivery.engine.limits import Limits
 from delivery.protocol.errors import WillowError
 from delivery.storage.connection import InDoubt
+from delivery.storage.vocabulary import MOST_TAKEN_BYTES
 from queues.definitions import QueueRecord
 
 MOST_PLACES_AT_ONCE = 512  # in one attempt of one reader; what is left over is asked for again
@@ -30,9 +31,11 @@ class Attempt:
     def begin(self) -> None:
         """Only now: places that came free since the attempt was submitted are filled by it too.
 
-        A reader that has gone meanwhile takes nothing: a message that is popped for nobody would be lost.
+        A reader that has gone meanwhile takes nothing: a message that is popped for nobody would be lost. Nor does
+        one that has too much to pass on already.
         """
-        self.places = 0 if self.demand.ended else min(self.demand.places, MOST_PLACES_AT_ONCE)
+        demand = self.demand
+        self.places = 0 if demand.ended or demand.reader.is_crowded else min(demand.places, MOST_PLACES_AT_ONCE)
 
     @property
     def synchronous(self) -> bool:
@@ -166,12 +169,21 @@ class Waiters:
             if messages <= 0:
                 return
             demand.candidates.add(queue_id)
+            if demand.reader.is_crowded:  # it looks for itself when it goes on
+                continue
             self._wake_demand(demand, messages)
             messages -= demand.places
 
     def refill(self, demand: Demand) -> None:
         """A standing demand has free places again."""
         if not self._would_find_nothing(demand):
+            self._wake_demand(demand)
+
+    def go_on(self, demand: Demand) -> None:
+        """Its reader was crowded, and is no longer: it may have missed that messages came."""
+        if demand.attempting:
+            demand.woken += 1
+        elif not demand.ended:
             self._wake_demand(demand)
 
     def _would_find_nothing(self, demand: Demand) -> bool:
@@ -196,7 +208,9 @@ class Waiters:
         passed_over = frozenset() if nothing_waits else {demand.reader.session_id for demand in trying}
         kept: list[ClaimAttempt] = []
         for demand in line:
-            if demand.places <= 0 or demand.attempting or demand.reader.session_id in passed_over:
+            if demand.places <= 0 or demand.attempting or demand.reader.is_crowded:
+                continue
+            if demand.reader.session_id in passed_over:
                 continue
             if most <= 0 or not demand.takes_what_is_stored(flushed=flushed):
                 break
@@ -212,14 +226,14 @@ class Waiters:
         if self.paused:
             return None
         first = next(iter(self._by_queue.get(queue_id, ())), None)
-        if first is not None and first.pops and first.waits and not first.attempting and first.places > 0:
-            return first
-        return None
+        if first is None or first.reader.is_crowded:
+            return None
+        return first if first.pops and first.waits and not first.attempting and first.places > 0 else None
 
     def _wake_demand(self, demand: Demand, messages: int = 1) -> None:
         if demand.attempting:
             demand.woken += messages
-        elif demand.places > 0 and demand.queues and not self.paused:
+        elif demand.places > 0 and demand.queues and not (self.paused or demand.reader.is_crowded):
             self._attempt(demand)
 
     def _attempt(self, demand: Demand) -> None:
@@ -259,6 +273,8 @@ class Waiters:
             self._pass_on(demand, demand.woken if messages else demand.woken + demand.places)
         elif demand.attempting:  # again: its reader has freed a place meanwhile
             return
+        elif demand.reader.is_crowded:
+            self._pass_on(demand, demand.woken + int(more_may_wait))
         elif (demand.woken or more_may_wait) and not self.paused:
             self._attempt(demand)
         elif demand.served or not (messages or demand.waits):
@@ -269,6 +285,9 @@ class Waiters:
     def _hand_to_reader(self, demand: Demand, messages: Sequence[Any]) -> bool:
         """Returns whether this reader may ask again for what did not fit into one attempt."""
         unfilled = demand.places > 0 and len(messages) == MOST_PLACES_AT_ONCE
+        if unfilled and not demand.standing:
+            demand.taken_bytes += sum(len(message.body) for message in messages)
+            unfilled = demand.taken_bytes < MOST_TAKEN_BYTES
         if demand.standing:
             self._to_the_end_of_the_line(demand, messages)
         elif unfilled:

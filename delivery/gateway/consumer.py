@@ -7,6 +7,7 @@ the session, which answers when an answer is there.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Any
 
 from channels.consumer import AsyncConsumer
@@ -15,8 +16,10 @@ from django.conf import settings
 from clients.auth import anonymous_principal, principal_of_key
 from clients.principal import Principal
 from delivery.gateway.handshake import Handshake
+from delivery.gateway.large_frames import LARGE_BYTES, LargeFrames
 from delivery.gateway.outbox import Outbox, Send
 from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
+from delivery.gateway.socket_control import control_of
 from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
@@ -25,15 +28,18 @@ from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError, WillowError
 from delivery.protocol.frames import Error, Hello
 from delivery.protocol.json.too_large import too_large as json_too_large
-from delivery.protocol.limits import FrameEnds, Limits
+from delivery.protocol.limits import FrameEnds, Limits, too_many_fragments
 from delivery.protocol.version import VERSION
 from delivery.sessions.resending import send_again
 from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
 
+TURN_SECONDS = 0.001
+
 Receive = Callable[[], Awaitable[Any]]
 
 refused = RefusedConnections()
+large_frames = LargeFrames()
 
 
 class ConnectConsumer(AsyncConsumer):
@@ -43,16 +49,25 @@ class ConnectConsumer(AsyncConsumer):
         node = await life.started()
         await send({"type": "websocket.accept"})
         limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
-        outbox = Outbox(send, handshake.encoder(limits), batch=handshake.asks_for("batch"))
+        outbox = Outbox(
+            send,
+            handshake.encoder(limits),
+            batch=handshake.asks_for("batch"),
+            socket=control_of(scope),
+            unread=node.unread,
+        )
         session = await self._admit(node, handshake, outbox, send)
         if session is None:
+            outbox.end()
             return
+        outbox.when_roomy = session.go_on_reading
         writer = asyncio.create_task(outbox.run())
         try:
-            await self._read(node, session, outbox, receive, limits)
+            async with outbox.while_open():
+                await self._read(node, session, outbox, receive, limits)
         finally:
             session.close()
-            writer.cancel()
+            await outbox.finish(writer)
 
     async def _admit(self, node: Node, handshake: Handshake, outbox: Outbox, send: Send) -> Session | None:
         """Let the client in and say hello, or close the socket."""
@@ -88,18 +103,30 @@ class ConnectConsumer(AsyncConsumer):
         return principal
 
     async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits) -> None:
-        """Take frames until the socket closes; while too much is under way, take none."""
+        """Take frames until the socket closes; while too much is under way, take none.
+
+        Each turn of the event loop is short, however much the client has sent: then the others have theirs.
+        """
         most, most_bytes = settings.WILLOW.connection_commands, settings.WILLOW.connection_post_bytes
+        busy_seconds = 0.0
         while True:
             await session.under_way.wait_below(most, most_bytes)
             await outbox.wait_until_roomy()
+            if busy_seconds >= TURN_SECONDS:
+                await asyncio.sleep(0)
+                busy_seconds = 0.0
             event = await receive()
             if event["type"] == "websocket.disconnect":
                 return
-            commands = iter(_decoded(event, limits))
+            began = perf_counter()
+            if len(event.get("text") or "") > LARGE_BYTES:
+                commands = iter(await large_frames.decode(event["text"], limits))
+            else:
+                commands = iter(_decoded(event, limits))
             while not node.commands.handle(session, commands):
                 await asyncio.sleep(0)
                 await session.under_way.wait_below(most, most_bytes)
+            busy_seconds += perf_counter() - began
 
 
 def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError]:
@@ -108,7 +135,8 @@ def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError
     if event.get("bytes") is not None:
         return bincode.decode(event["bytes"], limits)
     ends: FrameEnds = event["too_large"]
-    return [bincode.too_large(ends, limits) if event["binary"] else json_too_large(ends, limits)]
+    error = bincode.too_large(ends, limits) if event["binary"] else json_too_large(ends, limits)
+    return [error if ends.size > limits.max_frame_bytes else too_many_fragments(error.label)]
 
 
 def _close_code(node: Node, error: WillowError) -> int:

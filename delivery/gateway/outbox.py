@@ -1,57 +1,190 @@
-"""Frames on their way to one client."""
+"""Frames on their way to one client, which may read them slowly or not at all."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
-from delivery.gateway.handshake import Encoder
-from delivery.protocol.frames import Frame
+from django.conf import settings
 
-CROWDED_FRAMES = 10_000  # waiting for a slow client; above this its commands are not read
+from delivery.gateway.handshake import Encoder
+from delivery.gateway.socket_control import SocketControl
+from delivery.protocol.close_codes import TOO_SLOW
+from delivery.protocol.frames import Frame
+from delivery.sessions.unread_answers import UnreadAnswers, bytes_of
+
+CLOSE_SECONDS = 1.0  # for what was sent before a close, and for the client's answer to it
+MOST_TIMES_CROWDED = 8  # so much more than makes a connection crowded is too much at once
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Outbox:
-    """Collects the frames of one pass of the event loop and sends them together."""
+    """Collects the frames of one pass of the event loop and sends them together.
 
-    def __init__(self, send: Send, encoder: Encoder, *, batch: bool) -> None:
+    A client that does not read makes it *crowded*: its commands are not read, and it is given no messages. If it
+    reads nothing for `WILLOW_UNREAD_SECONDS`, it is given up.
+    """
+
+    def __init__(
+        self, send: Send, encoder: Encoder, *, batch: bool, socket: SocketControl, unread: UnreadAnswers
+    ) -> None:
         self._send = send
         self._encoder = encoder
         self._batch = batch
-        self._frames: list[Frame] = []
+        self._socket = socket
+        self._unread = unread
+        self._frames: deque[Frame] = deque()
         self._something = asyncio.Event()
         self._closing: dict[str, Any] | None = None
-        self._emptied = asyncio.Event()
+        self._reading: asyncio.Timeout | None = None
+        self._ended = False
+        self._roomy = asyncio.Event()
+        self._roomy.set()
+        self._crowded_bytes = settings.WILLOW.unread_bytes
+        self._frames_sent = 0
+        self._look: asyncio.TimerHandle | None = None  # whether a crowded client reads
+        self.bytes = 0
+        self.when_roomy: Callable[[], None] = _nothing
+
+    @property
+    def is_crowded(self) -> bool:
+        return not self._roomy.is_set()
 
     def put(self, frame: Frame) -> None:
+        if self._closing is not None:
+            return
         self._frames.append(frame)
+        size = bytes_of(frame)
+        self.bytes += size
+        self._unread.bytes += size
         self._something.set()
+        if self.bytes > self._crowded_bytes:
+            self._became_crowded()
 
-    def close(self, code: int, reason: str) -> None:
-        """Close the socket when everything that was put before has been sent."""
-        self._closing = {"type": "websocket.close", "code": code, "reason": reason}
-        self._something.set()
+    # how it is sent
 
     async def run(self) -> None:
         while self._closing is None:
             await self._something.wait()
             await self.flush()
-            self._emptied.set()
         await self._send(self._closing)
-
-    async def wait_until_roomy(self) -> None:
-        """Wait while the client reads its answers more slowly than they are made."""
-        while len(self._frames) > CROWDED_FRAMES:
-            self._emptied.clear()
-            await self._emptied.wait()
 
     async def flush(self) -> None:
         self._something.clear()
-        frames, self._frames = self._frames, []
-        if self._batch and len(frames) > 1:
-            for data in self._encoder.encode_batch(frames):
-                await self._send({"type": "websocket.send", self._encoder.part: data})
+        if self._batch and len(self._frames) > 1:
+            await self._flush_together()
+            return
+        while self._frames:
+            frame = self._frames.popleft()
+            await self._send({"type": "websocket.send", self._encoder.part: self._encoder.encode(frame)})
+            self._was_sent(1, bytes_of(frame))
+
+    async def _flush_together(self) -> None:
+        frames, self._frames = self._frames, deque()
+        count, size = len(frames), sum(map(bytes_of, frames))
+        encoded = deque(self._encoder.encode_batch(frames))
+        frames.clear()
+        while encoded:
+            await self._send({"type": "websocket.send", self._encoder.part: encoded.popleft()})
+        self._was_sent(count, size)
+
+    def _was_sent(self, count: int, size: int) -> None:
+        if self._ended:
+            return
+        self._frames_sent += count
+        self.bytes -= size
+        self._unread.bytes -= size
+        if self.is_crowded and self.bytes <= self._crowded_bytes // 2:
+            self._became_roomy()
+            self.when_roomy()
+
+    # a client that does not read
+
+    async def wait_until_roomy(self) -> None:
+        await self._roomy.wait()
+
+    def _became_crowded(self) -> None:
+        if self.bytes > self._crowded_bytes * MOST_TIMES_CROWDED:
+            self.give_up()
+            return
+        if not self.is_crowded:
+            self._roomy.clear()
+            self._look_later()
+        self._unread.crowded(self)
+
+    def _became_roomy(self) -> None:
+        self._roomy.set()
+        self._unread.roomy(self)
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+
+    def _look_later(self) -> None:
+        progress = self._progress()
+        seconds = settings.WILLOW.unread_seconds
+        self._look = asyncio.get_running_loop().call_later(seconds, lambda: self._look_again(progress))
+
+    def _look_again(self, before: tuple[int, int]) -> None:
+        if self._progress() == before:
+            self.give_up()
         else:
-            for frame in frames:
-                await self._send({"type": "websocket.send", self._encoder.part: self._encoder.encode(frame)})
+            self._look_later()
+
+    def _progress(self) -> tuple[int, int]:
+        return self._frames_sent, self._socket.unsent_bytes
+
+    def give_up(self) -> None:
+        """Close the socket, and keep nothing of what was to be sent."""
+        if self._closing is None:
+            self._unread.given_up += 1
+            self.close(TOO_SLOW, "You read too slowly.")
+        self.end()
+
+    # how it ends
+
+    def close(self, code: int, reason: str) -> None:
+        """Read nothing more; close the socket when everything that was put before has been sent, or after a second."""
+        if self._closing is not None:
+            return
+        self._closing = {"type": "websocket.close", "code": code, "reason": reason}
+        self._something.set()
+        self._socket.stop_reading()
+        loop = asyncio.get_running_loop()
+        loop.call_later(CLOSE_SECONDS, self._socket.abort)
+        if self._reading is not None:
+            self._reading.reschedule(loop.time())
+
+    @asynccontextmanager
+    async def while_open(self) -> AsyncIterator[None]:
+        """What is done inside is broken off when the socket is closed from this side."""
+        try:
+            async with asyncio.timeout(None if self._closing is None else 0) as self._reading:
+                yield
+        except TimeoutError:
+            if self._closing is None:
+                raise
+        finally:
+            self._reading = None
+
+    async def finish(self, writer: "asyncio.Task[None]") -> None:
+        """The connection is over, or about to be: let the close go out, and keep nothing."""
+        if self._closing is not None:
+            await asyncio.wait({writer}, timeout=CLOSE_SECONDS)
+        writer.cancel()
+        self.end()
+
+    def end(self) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        self._closing = self._closing or {"type": "websocket.close"}
+        self._frames.clear()
+        self._unread.bytes -= self.bytes
+        self.bytes = 0
+        self.when_roomy = _nothing
+        self._became_roomy()
+
+
+def _nothing() -> None: ...

@@ -125,6 +125,14 @@ def _connections(node: "Node") -> Iterator[Metric]:
     yield CounterMetricFamily(
         "willow_sockets_opened", "WebSockets that a client was let in on.", value=node.sessions.opened
     )
+    unread = node.unread
+    yield _gauge("willow_unread_bytes", "What clients have not read yet of what they were sent.", unread.bytes)
+    yield _gauge("willow_sockets_crowded", "WebSockets not read from until their clients have read.", len(unread))
+    yield CounterMetricFamily(
+        "willow_sockets_given_up",
+        "WebSockets closed because their clients did not read.",
+        value=unread.given_up,
+    )
     yield _gauge("willow_workers_here", "Workers of services that are ready on this node.", node.workers.count)
     yield _gauge("willow_draining", "Whether the node is about to stop.", node.draining)
     alarms = GaugeMetricFamily("willow_alarm", "Whether the node refuses posts for want of something.", labels=["of"])

@@ -11,7 +11,7 @@ from delivery.moves.groups import groups_of, touch_groups
 from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
-from delivery.storage.vocabulary import Outcome
+from delivery.storage.vocabulary import MOST_TAKEN_BYTES, Outcome
 
 QUEUES_OWN_TIMEOUT = -1.0
 NO_LIMITS: Mapping[int, int] = {}
@@ -98,6 +98,16 @@ class QueueDemand(NamedTuple):
     floor_index: int
 
 
+class WithBody(Protocol):
+    @property
+    def body(self) -> bytes: ...
+
+
+def is_cut(taken: Sequence[WithBody]) -> bool:
+    """Whether a statement may have left messages alone only because those before them were large."""
+    return sum(len(row.body) for row in taken) >= MOST_TAKEN_BYTES
+
+
 async def claim(
     connection: AsyncConnection[Any], demands: Sequence[QueueDemand], places: Sequence[ClaimTerms], *, node_id: int
 ) -> list[Claimed]:
@@ -166,7 +176,7 @@ async def claim_across(
         "node": node_id,
     }
     claimed = await fetch_batch(connection, statement("claim_across"), parameters, Claimed)
-    if len(claimed) < places:  # perhaps because others are just taking what comes first
+    if len(claimed) < places and not is_cut(claimed):  # perhaps because others are just taking what comes first
         taken = Counter(one.queue_id for one in claimed)
         left = [most[queue_id] - taken[queue_id] if queue_id in most else None for queue_id in queue_ids]
         parameters |= {

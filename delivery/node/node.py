@@ -25,6 +25,7 @@ from delivery.sessions.positions import AckRecord, PositionWrite, run_ack_record
 from delivery.sessions.quotas import KeyQuotas
 from delivery.sessions.session import Session
 from delivery.sessions.stream_feed import StreamFeeds
+from delivery.sessions.unread_answers import UnreadAnswers
 from delivery.storage.lanes import Job, Lane, job_lane, run_jobs
 from delivery.wakeups.hints import Hints
 
@@ -44,6 +45,7 @@ class Node:
         self._heartbeat = Heartbeat(self)
         self.quotas = KeyQuotas()
         self.alarms = Alarms()
+        self.unread = UnreadAnswers(settings.WILLOW.node_unread_bytes)
         self.streams = Lane(
             "streams",
             {PositionWrite: run_position_writes, AckRecord: run_ack_records, Job: run_jobs},

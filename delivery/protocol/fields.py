@@ -179,11 +179,13 @@ _is_header_name = re.compile(r"(?!willow-)[a-z0-9._-]{1,128}").fullmatch
 
 
 def check_headers(headers: dict[str, str]) -> None:
+    if len(headers) > MOST_HEADERS:
+        raise refused_value("headers", HEADERS_RULE, f"{len(headers)} headers")
     total_bytes = 0
     for name, value in headers.items():
         value_bytes = len(value.encode())
         if not _is_header_name(name) or value_bytes > MOST_HEADER_VALUE_BYTES or "\0" in value:
             raise refused_value("headers", HEADERS_RULE, reprlib.repr({name: value}))
         total_bytes += len(name) + value_bytes
-    if len(headers) > MOST_HEADERS or total_bytes > MOST_HEADER_BYTES:
+    if total_bytes > MOST_HEADER_BYTES:
         raise refused_value("headers", HEADERS_RULE, f"{len(headers)} headers of {total_bytes} bytes")

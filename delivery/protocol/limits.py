@@ -13,6 +13,7 @@ from delivery.protocol.variants import BODY_FIELDS
 # Each may need an answer of its own; a frame full of nonsense must not keep the broker busy for seconds.
 MOST_COMMANDS_PER_FRAME = 10_000
 KEPT_BYTES = 32 * 1024  # of the beginning, and of the end, of a frame that is too large
+MOST_FRAGMENTS = 16_384  # of one WebSocket message: each takes more memory than its bytes
 BETWEEN_FRAMES_BYTES = 2  # a comma, and a share of the brackets around an array
 
 Encoded = TypeVar("Encoded", str, bytes)
@@ -47,6 +48,11 @@ class FrameEnds:
 def frame_too_large(limits: Limits, label: int | None = None) -> FrameError:
     limit = limits.max_frame_bytes
     return FrameError(Code.TOO_LARGE, str(limit), f"A frame may have at most {limit} bytes.", label)
+
+
+def too_many_fragments(label: int | None) -> FrameError:
+    limit = MOST_FRAGMENTS
+    return FrameError(Code.TOO_LARGE, str(limit), f"A frame may come in at most {limit} fragments.", label)
 
 
 def too_many_commands() -> FrameError:

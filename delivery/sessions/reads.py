@@ -58,6 +58,14 @@ class Reads:
         self._session.node.engine.take(demand, wait_seconds)
         return demand in self._demands
 
+    @property
+    def is_crowded(self) -> bool:
+        return self._session.is_crowded
+
+    def go_on(self) -> None:
+        for demand in list(self._demands):
+            self._session.node.engine.waiters.go_on(demand)
+
     def end_all(self) -> None:
         for demand in list(self._demands):
             self._session.node.engine.waiters.remove(demand)

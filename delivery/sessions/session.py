@@ -31,10 +31,14 @@ class RegisteredClient:
 class Outgoing(Protocol):
     """The socket's side that leads to the client."""
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the client has much to read, and is to be given nothing more for now."""
+
     def put(self, frame: Frame) -> None: ...
 
     def close(self, code: int, reason: str) -> None:
-        """Close the socket when everything that was put before has been sent."""
+        """Read nothing more; close the socket when everything that was put before has been sent, or soon."""
 
 
 class Role(Protocol):
@@ -62,12 +66,13 @@ class Session:
         self.address = address  # from where the client came
         self.principal = principal
         self.send = outgoing.put
-        self.kick = outgoing.close  # closes the socket from this side
+        self._outgoing = outgoing
         self.session_id = 0  # given when the session is opened or resumed
         self.hold_seconds = hold_seconds
         self.registered: RegisteredClient | None = None
         self.role: Role | None = None
         self.closed = False
+        self.kicked = False  # nothing that its client says counts any more
         self.last_heard = time.monotonic()
         self.under_way = UnderWay()
         self.held_back = HeldBack(self.under_way)
@@ -116,6 +121,11 @@ class Session:
     def moved_away(self) -> None:
         """Its client went on over another node: what it holds is no longer this connection's to give back."""
         self._lives_elsewhere = True
+
+    def kick(self, code: int, reason: str) -> None:
+        """Close the socket from this side. What the client has sent and was not taken yet is not done any more."""
+        self.kicked = True
+        self._outgoing.close(code, reason)
 
     def hold_nothing(self) -> None:
         """When it closes, its claims go to others at once, even if the client asked to hold them."""
@@ -172,6 +182,16 @@ class Session:
         """The queues whose messages this session waits for or holds."""
         served = self.role.queue_ids if self.role else frozenset()
         return self.reads.queue_ids() | self.subscriptions.queue_ids() | served | self.claims.queue_ids()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether its client has so much to read that it is given no messages."""
+        return self._outgoing.is_crowded
+
+    def go_on_reading(self) -> None:
+        """The client has read enough: it is given messages again."""
+        self.reads.go_on()
+        self.subscriptions.go_on()
 
     def restart_claims(self) -> None:
         self.claims.restart_all()

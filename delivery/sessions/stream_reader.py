@@ -4,26 +4,31 @@ import asyncio
 import time
 from bisect import insort
 from collections import deque
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from delivery.protocol.errors import Code
+from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Error, Message
 from delivery.sessions.positions import Answer, PositionWrite, StartPosition
-from delivery.sessions.stream_feed import StreamFeed, StreamMessage
+from delivery.sessions.stream_feed import READ_AT_ONCE, Found, StreamFeed, StreamMessage
 from queues.definitions import QueueRecord
 
 if TYPE_CHECKING:
     from delivery.sessions.session import Session
     from delivery.sessions.subscription import SubscriptionTerms
 
+MOST_DELAYED = 10_000  # messages of one reader
+
 
 class Outstanding:
-    """A message that was sent to the client and is not acknowledged yet."""
+    """A message that was sent to the client and is not acknowledged yet. To send it again, its body is read again."""
 
-    __slots__ = ("attempt", "deadline", "message")
+    __slots__ = ("attempt", "deadline", "index", "sequence")
 
     def __init__(self, message: StreamMessage, attempt: int, deadline: float) -> None:
-        self.message = message
+        self.index = message.index
+        self.sequence = message.sequence
         self.attempt = attempt
         self.deadline = deadline
 
@@ -78,6 +83,7 @@ class StreamReader:
         self._outstanding: dict[int, Outstanding] = {}  # by index
         self._index_of: dict[int, int] = {}  # by sequence, which is used again: the newest with it
         self._again: deque[Outstanding] = deque()  # to be sent once more when a place is free
+        self._delayed: dict[Outstanding, asyncio.TimerHandle] = {}  # the same, when their time has come
 
     def start(self, position: StartPosition) -> None:
         """Begin where the client was. What it has not acknowledged is sent again first."""
@@ -85,7 +91,7 @@ class StreamReader:
         self.cursor, self._sent_before = position.floor_index, position.delivered_index
         if not self.ended:
             self._reading = False
-            self._feed.readers.add(self)
+            self._feed.join(self)
             self._places.readers.append(self)
             self.pump()
 
@@ -112,14 +118,38 @@ class StreamReader:
         if self._reading:
             self._woken = True
             return
-        if self.ended or self._session.node.is_paused(self.queue_id):
+        if self.ended or self._session.is_crowded or self._session.node.is_paused(self.queue_id):
             return
-        while self._again and self._places.free > 0:
-            failed = self._again.popleft()
-            self._send(failed.message, failed.attempt + 1)
-        if self._places.free > 0:
-            self._reading, self._woken = True, False
+        if self._places.free <= 0:
+            return
+        self._reading, self._woken = True, False
+        if self._again:
+            failed = [self._again.popleft() for _ in range(min(len(self._again), self._places.free, READ_AT_ONCE))]
+            self._feed.messages_at([held.index for held in failed], partial(self._read_again, failed))
+        else:
             self._feed.messages_after(self.cursor, self._places.free, self._read)
+
+    def _read_again(self, failed: Sequence[Outstanding], found: Found) -> None:
+        self._reading = False
+        if self.ended:
+            return
+        left: list[Outstanding] = []
+        for held in failed:
+            if held.index > found.looked_up_to or self._places.free <= 0:
+                left.append(held)
+            elif (message := found.messages.get(held.index)) is not None:
+                self._send(message, held.attempt + 1)
+            else:
+                self._is_gone(held)
+        self._again.extendleft(reversed(left))
+        if found.looked_up_to:  # otherwise the database is gone, and the poll wakes this reader when it is back
+            self.pump()
+
+    def _is_gone(self, held: Outstanding) -> None:
+        """Retention has removed a message that the client wanted again."""
+        del self.unacked[held.index]
+        self._tell_of_missed(held.index, held.index)
+        self._save()
 
     def _read(self, messages: list[StreamMessage]) -> None:
         self._reading = False
@@ -176,7 +206,7 @@ class StreamReader:
     def acknowledge(self, held: Outstanding, answer: Answer, *, synchronous: bool) -> None:
         """The client has finished a message."""
         self._take_back(held)
-        acked = held.message.index
+        acked = held.index
         del self.unacked[acked]
         self.acked_index = max(self.acked_index, acked)
         self.acked_above.add(acked)
@@ -185,12 +215,21 @@ class StreamReader:
 
     def fail(self, held: Outstanding, delay: float | None) -> None:
         """The client wants a message again."""
+        if delay and len(self._delayed) >= MOST_DELAYED:
+            reason = f"{MOST_DELAYED} messages of the stream {self._queue.name} wait for their delay already."
+            raise WillowError(Code.OVERLOADED, self._queue.name, reason)
         self._take_back(held)
+        if self.ended:
+            return
         if delay:
-            asyncio.get_running_loop().call_later(delay, self._send_again, held)
+            self._delayed[held] = asyncio.get_running_loop().call_later(delay, self._delay_is_over, held)
         else:
             self._again.append(held)
         self._places.fill()
+
+    def _delay_is_over(self, held: Outstanding) -> None:
+        del self._delayed[held]
+        self._send_again(held)
 
     def release(self, held: Outstanding) -> None:
         """The client has not begun with a message: it comes again at its place, as the same attempt."""
@@ -205,7 +244,7 @@ class StreamReader:
     def _set_aside(self, held: Outstanding) -> None:
         self._take_back(held)
         held.attempt -= 1
-        insort(self._again, held, key=lambda one: one.message.index)
+        insort(self._again, held, key=lambda one: one.index)
 
     def keep_alive(self, held: Outstanding) -> None:
         held.deadline = time.monotonic() + self._work_timeout
@@ -225,17 +264,16 @@ class StreamReader:
     def held(self, sequence: int, index: int | None, attempt: int | None) -> Outstanding | None:
         """The message that a command names, if it is outstanding here."""
         held = self._outstanding.get(self._index_of.get(sequence, 0) if index is None else index)
-        if held is None or held.message.sequence != sequence or attempt not in (None, held.attempt):
+        if held is None or held.sequence != sequence or attempt not in (None, held.attempt):
             return None
         return held
 
     def _take_back(self, held: Outstanding) -> None:
         """It is not outstanding any more."""
-        message = held.message
         self._places.free += 1
-        del self._outstanding[message.index]
-        if self._index_of[message.sequence] == message.index:
-            del self._index_of[message.sequence]
+        del self._outstanding[held.index]
+        if self._index_of[held.sequence] == held.index:
+            del self._index_of[held.sequence]
 
     def _send_again(self, held: Outstanding) -> None:
         self._again.append(held)
@@ -259,4 +297,8 @@ class StreamReader:
     def end(self) -> None:
         """Send nothing more. What the client has it may still acknowledge."""
         self.ended = True
-        self._feed.readers.discard(self)
+        self._again.clear()
+        for timer in self._delayed.values():
+            timer.cancel()
+        self._delayed.clear()
+        self._feed.leave(self)

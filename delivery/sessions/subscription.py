@@ -56,6 +56,16 @@ class Subscription:
     def client_name(self) -> str | None:
         return self._session.client_name
 
+    @property
+    def is_crowded(self) -> bool:
+        return self._session.is_crowded
+
+    def go_on(self) -> None:
+        for demand in self._demands.values():
+            self._session.node.engine.waiters.go_on(demand)
+        for reader in self._streams.values():
+            reader.pump()
+
     def start(
         self, queues: Sequence[QueueRecord], positions: Mapping[int, StartPosition], held: Sequence[Any] = ()
     ) -> None:

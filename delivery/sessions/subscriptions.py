@@ -99,6 +99,10 @@ class Subscriptions:
                 self._ended_streams[queue_id] = reader
         return subscription
 
+    def go_on(self) -> None:
+        for subscription in list(self):
+            subscription.go_on()
+
     def end_all(self) -> None:
         for subscription in self:
             subscription.end()

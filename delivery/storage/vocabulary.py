@@ -65,6 +65,9 @@ INDEXES_AHEAD = 10_000
 # Milliseconds after its due time within which somebody who waits for a rate's next message asks for it.
 RATE_GRACE_MS = 50
 
+# The bodies that one statement hands out, the last one aside: with what comes after them a statement goes on later.
+MOST_TAKEN_BYTES = 16 * 1024 * 1024
+
 NAMES: Mapping[str, int | str] = {
     **{state.name: state.value for state in State},
     **{outcome.name: outcome.value for outcome in Outcome},
@@ -81,6 +84,7 @@ NAMES: Mapping[str, int | str] = {
     "REQUEST_FAILED": REQUEST_FAILED,
     "DEAD_SUFFIX": DEAD_SUFFIX,
     "SERVICE_PREFIX": SERVICE_PREFIX,
+    "MOST_TAKEN_BYTES": MOST_TAKEN_BYTES,
     "NAME_LENGTH": NAME_LENGTH,
     "INDEXES_AHEAD": INDEXES_AHEAD,
     "RATE_GRACE_MS": RATE_GRACE_MS,

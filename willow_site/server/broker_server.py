@@ -7,6 +7,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
+from delivery.gateway.socket_control import EXTENSION as SOCKET_CONTROL
 from willow_site.server.broken_sockets import BrokenSockets
 from willow_site.server.plain_server import PlainServer
 from willow_site.server.websocket_inbox import Inbox
@@ -15,15 +16,19 @@ from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
 NO_LIMIT = 0  # of Autobahn; BrokerWebSocketProtocol has its own
 MOST_UNSENT_BYTES = 4 * 1024 * 1024  # of one connection
 LOOK_AGAIN_SECONDS = 0.02
+MOST_LOOK_AGAIN_SECONDS = 0.32
 
 
 class BrokerServer(PlainServer):
+    websocket_protocol = BrokerWebSocketProtocol
+
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> asyncio.Queue[Any] | None:
         """As Daphne does it, but with an inbox that has bounds for WebSockets."""
         if scope["type"] != "websocket":
             return super().create_application(protocol, scope)
-        inbox = Inbox(when_full=protocol.pause_reading, when_roomy=protocol.resume_reading)
+        inbox = Inbox(when_full=protocol.inbox_is_full, when_roomy=protocol.inbox_is_roomy)
         scope["asgi"] = {"version": "3.0"}
+        scope["extensions"] = {SOCKET_CONTROL: protocol}
         running = self.application(scope, inbox.get, partial(self.handle_reply, protocol))
         self.connections[protocol]["application_instance"] = self._loop.create_task(running)
         return inbox
@@ -31,12 +36,14 @@ class BrokerServer(PlainServer):
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         """As Daphne does it, but a client that does not read what it gets makes its application wait."""
         if isinstance(protocol, BrokerWebSocketProtocol):
+            pause = 0.0  # first, what was collected in this turn is sent
             while protocol.unsent_bytes > MOST_UNSENT_BYTES:
-                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+                await asyncio.sleep(pause)
+                # Those who never read must cost nothing.
+                pause = min(2 * pause, MOST_LOOK_AGAIN_SECONDS) or LOOK_AGAIN_SECONDS
         await super().handle_reply(protocol, message)
 
     def _begin(self) -> None:
-        self.ws_factory.protocol = BrokerWebSocketProtocol
         self.ws_factory.broken_sockets = BrokenSockets(self._loop)
         # A bad frame never ends a connection. Origins are judged by willow_site/origins.py, `null` among them.
         self.ws_factory.setProtocolOptions(

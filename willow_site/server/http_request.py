@@ -1,9 +1,12 @@
-"""Requests over HTTP as the broker takes them from Daphne: without headers that could make Daphne or Channels fail."""
+"""Requests over HTTP as the broker takes them from Daphne: of bounded size, and without headers that make it fail."""
 
 import time
 from typing import Any
 
-from daphne.http_protocol import HTTPFactory, WebRequest
+from daphne.http_protocol import WebRequest
+
+from willow_site.server.http_bodies import BodiesUnderWay, most_bytes
+from willow_site.server.http_refusal import body_too_large, too_many_bodies
 
 # By it a proxy could move the application to another path. Nobody is asked who sent it, so nobody is believed.
 ROOT_PATH = b"daphne-root-path"
@@ -11,6 +14,37 @@ SUBPROTOCOLS = b"sec-websocket-protocol"
 
 
 class CheckedRequest(WebRequest):
+    """Its body is refused by the length that it announces, or else while it comes in."""
+
+    bodies = BodiesUnderWay()  # of this process
+    _counted = 0  # bytes of its body, in `bodies`
+    _received = 0  # bytes of its body
+
+    def gotLength(self, length: int | None) -> None:
+        super().gotLength(length)
+        if length:
+            self._take(length)
+
+    def handleContentChunk(self, data: bytes) -> None:
+        self._received += len(data)
+        if self._received > self._counted:  # its length was not announced
+            self._take(self._received - self._counted)
+        if not self.channel.refused:
+            super().handleContentChunk(data)
+
+    def _take(self, size: int) -> None:
+        limit = most_bytes(self.channel._path)
+        if self._counted + size > limit:
+            self.channel.refuse(body_too_large(limit))
+        elif not self.bodies.take(size):
+            self.channel.refuse(too_many_bodies(self.bodies.most_bytes))
+        else:
+            self._counted += size
+
+    def _give_back(self) -> None:
+        self.bodies.give_back(self._counted)
+        self._counted = 0
+
     def process(self) -> Any:
         self.requestHeaders.removeHeader(ROOT_PATH)
         if all(value.isascii() for value in self.requestHeaders.getRawHeaders(SUBPROTOCOLS, ())):
@@ -19,9 +53,10 @@ class CheckedRequest(WebRequest):
         self.basic_error(400, b"Bad Request", "Sec-WebSocket-Protocol must be ASCII.")
         return None
 
+    def finish(self) -> None:
+        self._give_back()
+        super().finish()
 
-class CheckedHTTPFactory(HTTPFactory):
-    def buildProtocol(self, addr: Any) -> Any:
-        protocol = super().buildProtocol(addr)
-        protocol.requestFactory = CheckedRequest
-        return protocol
+    def connectionLost(self, reason: Any) -> None:
+        self._give_back()
+        super().connectionLost(reason)

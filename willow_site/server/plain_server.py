@@ -16,7 +16,9 @@ from twisted.internet import reactor
 
 from willow_site.configuration import Configuration
 from willow_site.listening import http_address
-from willow_site.server.http_request import CheckedHTTPFactory
+from willow_site.server.connections import Connections, raise_file_limit
+from willow_site.server.counted_websocket import CountedWebSocketProtocol
+from willow_site.server.http_factory import CountingHTTPFactory
 from willow_site.server.tls import Certificates, encrypted
 from willow_site.server.tls_refusal import refuse_tls
 
@@ -32,6 +34,8 @@ Step = Callable[[], Awaitable[None]]
 
 class PlainServer(Server):
     """Serves an ASGI application on a bound socket until SIGTERM or SIGINT."""
+
+    websocket_protocol = CountedWebSocketProtocol
 
     def __init__(
         self,
@@ -57,6 +61,11 @@ class PlainServer(Server):
         # so it gets none, and the socket is adopted in `_begin`.
         self.endpoints: list[str] = []
         self._certificates = Certificates(configuration) if configuration.tls_certificate else None
+        self._connections = Connections(
+            files=raise_file_limit(),
+            most_of_address=configuration.address_connections,
+            trusted=configuration.trusted_proxies,
+        )
         self._bound_socket = bound_socket
         self._node_name = configuration.node_name
         self._address = http_address(
@@ -77,7 +86,9 @@ class PlainServer(Server):
         self.run()
 
     def _begin(self) -> None:
-        self.http_factory = CheckedHTTPFactory(self)
+        self.http_factory = CountingHTTPFactory(self, self._connections)
+        self.ws_factory.connections = self._connections
+        self.ws_factory.protocol = self.websocket_protocol
         self._bound_socket.setblocking(False)  # as Twisted expects it
         self._bound_socket.listen(BACKLOG)
         factory = self.http_factory
@@ -91,6 +102,12 @@ class PlainServer(Server):
         logger.info("Node %s listens at %s.", self._node_name, self._address)
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stop_once)
+
+    def kill_all_applications(self) -> Any:
+        """As Daphne does it, which expects an application of each connection: one with half a request has none."""
+        for protocol in [one for one, known in self.connections.items() if "application_instance" not in known]:
+            del self.connections[protocol]
+        return super().kill_all_applications()
 
     def _stop_once(self) -> None:
         if self._stopping is None:

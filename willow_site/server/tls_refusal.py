@@ -23,7 +23,7 @@ def refuse_tls(factory: HTTPFactory) -> None:
 def _look(protocol: Any, data: bytes) -> None:
     del protocol.dataReceived  # from here on it is that of the class
     if data[0] == TLS_HANDSHAKE:
-        transport = protocol._channel.transport
+        transport = protocol.transport
         transport.write(ANSWER)
         transport.loseConnection()
     else:

@@ -7,36 +7,50 @@ import asyncio
 import time
 from typing import Any
 
-from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
-from delivery.protocol.limits import FrameEnds
+from delivery.protocol.limits import MOST_FRAGMENTS, FrameEnds
+from willow_site.server.counted_websocket import CountedWebSocketProtocol
 from willow_site.server.websocket_frames import whole_text
+from willow_site.server.websocket_turns import PIECE_BYTES, Turn
 
 NORMAL_CLOSURE = 1000
+CLOSE_SECONDS = 1.0  # for the client to take what was sent before the connection ends
+MOST_UNSENT_TO_PONG = 64 * 1024  # bytes; whoever does not read needs no answer to its pings
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one
 
 
-class BrokerWebSocketProtocol(WebSocketProtocol):
+class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     """Hands each message to the application, or only its size if it is larger than the limit.
 
     A message that is too large is thrown away while it streams in, but for its two ends; the application gets
-    `{"type": "websocket.receive", "too_large": <ends>, "binary": <bool>}` and the connection goes on.
+    `{"type": "websocket.receive", "too_large": <ends>, "binary": <bool>}` and the connection goes on. To the
+    application it is a SocketControl (delivery/gateway/socket_control.py).
     """
 
-    reading_paused = False
     _ends: FrameEnds | None = None  # of a message that is too large
+    current_frame: Any = None  # Autobahn has it from the end of the handshake on
+    _fragments = 0  # of the message that is coming in
+    _reads = True
+    _inbox_is_full = False
+    _is_deaf = False  # what the client says is thrown away
+    _left = b""  # of what has arrived: for the next turn
 
     def connectionMade(self) -> None:
         super().connectionMade()
         self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0
         self._socket_number = self.transport.fileno()
         self.factory.broken_sockets.watch(self._socket_number, self._find_end)
 
     def connectionLost(self, reason: Failure) -> None:
         self.factory.broken_sockets.forget(self._socket_number)
+        self._left = b""
+        self._outgoing.clear()
+        # The transport and this object know each other, so that they stay for a while: not what was never sent.
+        self._socket.dataBuffer, self._socket._tempDataBuffer, self._socket._tempDataLen = b"", [], 0
         super().connectionLost(reason)
 
     def _find_end(self) -> None:
@@ -49,21 +63,63 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
                 transport.connectionLost(Failure(end))
 
     def dataReceived(self, data: bytes) -> None:
-        if self.state == self.STATE_OPEN and not (self.data or self.inside_message or self.current_frame):
-            data = self._take_whole_texts(data)
-        if data:
-            self._dataReceived(data)  # without the line for the debug log, as below
+        if self._left:
+            self._left += data
+        else:
+            self._take(data)
 
-    def _take_whole_texts(self, data: bytes) -> bytes:
+    def _take(self, data: bytes) -> None:
+        """Go through what has arrived, for one turn at most; the rest waits for the next."""
+        turn = Turn()
+        while data:
+            if self.state == self.STATE_OPEN and not (self.data or self.inside_message or self.current_frame):
+                data = self._take_whole_texts(data, turn)
+            if not data:
+                break
+            if turn.is_over or self._inbox_is_full:
+                self._leave_for_next_turn(data)
+                return
+            size = max(PIECE_BYTES, self._rest_of_frame())
+            self._dataReceived(data[:size])  # without the line for the debug log, as below
+            data = data[size:]
+
+    def _leave_for_next_turn(self, data: bytes) -> None:
+        self._left = data
+        self._read_or_pause()
+        asyncio.get_running_loop().call_soon(self._take_left)
+
+    def _take_left(self) -> None:
+        if self._inbox_is_full:  # goes on when there is room
+            return
+        data, self._left = self._left, b""
+        self._take(data)
+        self._read_or_pause()
+
+    def _rest_of_frame(self) -> int:
+        """What is still to come of a frame that has begun, in bytes."""
+        if self.current_frame is None:
+            return 0
+        rest: int = self.current_frame.length - self.current_frame_masker.pointer()
+        return rest
+
+    def _take_whole_texts(self, data: bytes, turn: Turn) -> bytes:
         """Hand on the texts that stand whole at the beginning; returns what follows them."""
         begin = 0
-        while not (self.failedByMe or self.muted) and (found := whole_text(data, begin)) is not None:
+        while not (self.failedByMe or self.muted or self._is_deaf or self._inbox_is_full):
+            if (found := whole_text(data, begin)) is None:
+                break
             text, begin = found
             self.last_ping = time.time()
             if self.autoPingTimeoutCall:
                 self._cancelAutoPingTimeoutCall()
             self.application_queue.put_nowait({"type": "websocket.receive", "text": text})
+            if turn.is_over:
+                break
         return data[begin:]
+
+    def onPing(self, payload: bytes) -> None:
+        if self.unsent_bytes <= MOST_UNSENT_TO_PONG:
+            super().onPing(payload)
 
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:
         """Collect what is sent in this turn of the loop, for one call of the socket.
@@ -74,9 +130,10 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         if not self._outgoing:
             asyncio.get_running_loop().call_soon(self._send_collected)
         self._outgoing.append(data)
+        self._outgoing_bytes += len(data)
 
     def _send_collected(self) -> None:
-        data, self._outgoing = b"".join(self._outgoing), []
+        data, self._outgoing, self._outgoing_bytes = b"".join(self._outgoing), [], 0
         transport = self.transport
         if not data or transport is None:
             return
@@ -97,6 +154,7 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         """As Daphne does it, but a close takes its reason along."""
         if message["type"] == "websocket.close" and self.state == self.STATE_OPEN:
             self.sendClose(code=message.get("code") or NORMAL_CLOSURE, reason=message.get("reason") or None)
+            self._read_or_pause()  # now for the answer to the close
         else:
             super().handle_reply(message)
 
@@ -110,13 +168,35 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
     def unsent_bytes(self) -> int:
         """What the client has not taken from the socket yet and the system would not take either."""
         transport = self._socket
-        return len(transport.dataBuffer) - transport.offset + transport._tempDataLen if transport else 0
+        if transport is None or not transport.connected:
+            return 0
+        buffered = len(transport.dataBuffer) - transport.offset + transport._tempDataLen
+        return int(buffered + self._outgoing_bytes)
 
     def _closeConnection(self, abort: bool = False) -> None:
         self._send_collected()
         super()._closeConnection(abort)
+        if not abort:
+            asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.abort)
+
+    def abort(self) -> None:
+        """End the connection now, whatever has not been sent."""
+        if self._socket is not None and self._socket.connected:
+            self.transport.abortConnection()
+
+    def stop_reading(self) -> None:
+        """Take nothing more from the client, but its answer to a close."""
+        self._is_deaf = True
+        self._left = b""
+        self._read_or_pause()
+
+    def onMessageFrameBegin(self, length: int) -> None:
+        self._fragments += 1
+        super().onMessageFrameBegin(length)
 
     def onMessageFrameData(self, payload: bytes) -> None:
+        if self._is_deaf:
+            return
         # The total already counts the whole length that the frame has announced.
         if not self._is_too_large():
             self.frame_data.append(payload)
@@ -126,12 +206,12 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         self._ends.add(payload)
 
     def onMessageEnd(self) -> None:
-        if self.failedByMe or self.muted:
-            return
-        self.last_ping = time.time()
-        self.application_queue.put_nowait(self._received())
+        if not (self.failedByMe or self.muted or self._is_deaf):
+            self.last_ping = time.time()
+            self.application_queue.put_nowait(self._received())
         self.message_data: list[bytes] = []  # a large message must not stay until the next one
         self._ends = None
+        self._fragments = 0
 
     def _received(self) -> dict[str, Any]:
         if self._is_too_large():
@@ -143,20 +223,33 @@ class BrokerWebSocketProtocol(WebSocketProtocol):
         return {"type": "websocket.receive", "text": payload.decode(errors="surrogateescape")}
 
     def _is_too_large(self) -> bool:
-        return self.message_data_total_length > settings.WILLOW.max_frame_bytes
+        return self.message_data_total_length > settings.WILLOW.max_frame_bytes or self._fragments > MOST_FRAGMENTS
 
-    def pause_reading(self) -> None:
-        self.transport.pauseProducing()
-        self.reading_paused = True
+    def inbox_is_full(self) -> None:
+        self._inbox_is_full = True
+        self._read_or_pause()
         # Nobody would read the answer to a ping, so none may be waited for.
         if self.autoPingTimeoutCall:
             self._cancelAutoPingTimeoutCall()
 
-    def resume_reading(self) -> None:
-        self.reading_paused = False
+    def inbox_is_roomy(self) -> None:
+        self._inbox_is_full = False
         self.last_ping = time.time()
-        self.transport.resumeProducing()
+        if self._left:
+            asyncio.get_running_loop().call_soon(self._take_left)
+        self._read_or_pause()
+
+    def _read_or_pause(self) -> None:
+        is_closed = self._is_deaf and self.state == self.STATE_OPEN  # and the close is still to be sent
+        reads = not (self._inbox_is_full or self._left or is_closed)
+        if reads == self._reads or not self._socket.connected:
+            return
+        self._reads = reads
+        if reads:
+            self.transport.resumeProducing()
+        else:
+            self.transport.pauseProducing()
 
     def check_timeouts(self) -> None:
-        if not self.reading_paused:
+        if not self._inbox_is_full:
             super().check_timeouts()

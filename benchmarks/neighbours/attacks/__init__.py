@@ -4,7 +4,21 @@ from collections.abc import Awaitable, Mapping
 from typing import Protocol
 
 from benchmarks.neighbours.attacker import Spoils, Target
-from benchmarks.neighbours.attacks import large_claims, large_posts, lookups, new_tags, rest_pops, subscriptions
+from benchmarks.neighbours.attacks import (
+    half_requests,
+    http_bodies,
+    huge_frames,
+    large_claims,
+    large_posts,
+    logins,
+    lookups,
+    new_tags,
+    rest_pops,
+    revoked,
+    subscriptions,
+    tiny_frames,
+    unread,
+)
 
 
 class Attack(Protocol):
@@ -13,6 +27,6 @@ class Attack(Protocol):
     def attack(self, target: Target, seconds: float) -> Awaitable[Spoils]: ...
 
 
-ATTACKS: Mapping[str, Attack] = {
-    module.NAME: module for module in (lookups, subscriptions, large_posts, large_claims, rest_pops, new_tags)
-}
+AT_THE_ENGINE = (lookups, subscriptions, large_posts, large_claims, rest_pops, new_tags)
+AT_THE_DOORS = (revoked, http_bodies, half_requests, logins, unread, huge_frames, tiny_frames)
+ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (*AT_THE_ENGINE, *AT_THE_DOORS)}

@@ -3,8 +3,8 @@
 -- Shape: the best few of each queue are looked at without a lock, put in order over all queues, and only then
 -- locked: a row that somebody else is just taking is skipped, and the caller asks again, looking at more of them
 -- (`looked_at`, at least `places`). `evenly` takes the first of each queue, then the second of each (starting after
--- the queue served last); otherwise priority decides, then age. Of queues with limits
--- the caller, who holds their locks, says how many may go (`most`; allowances.sql).
+-- the queue served last); otherwise priority decides, then age. Of queues with limits the caller, who holds their locks,
+-- says how many may go (`most`; allowances.sql). What lies beyond MOST_TAKEN_BYTES of bodies is locked and left alone.
 WITH considered AS (
     SELECT m.*, q.position, row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS round
     FROM unnest(%(queue_id)b::bigint[], %(most)b::bigint[]) WITH ORDINALITY AS q (id, most, position)
@@ -39,20 +39,22 @@ WITH considered AS (
     ORDER BY place
     LIMIT %(looked_at)s
 ), locked AS MATERIALIZED (
-    SELECT m.queue_id, m.index, c.place
+    SELECT m.queue_id, m.index, c.place, octet_length(m.body) AS bytes
     FROM chosen c JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index])
     -- still ready, or behind, for pops; written so that only the primary key fits
     WHERE m.state + 0 IN (:READY, CASE WHEN %(pops)s::boolean THEN :BEHIND ELSE :READY END)
     ORDER BY c.place
     LIMIT %(places)s
     FOR UPDATE OF m SKIP LOCKED
+), counted_bytes AS (
+    SELECT *, sum(bytes) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before FROM locked
 ), claimed AS (
     UPDATE delivery_message m
     SET state = :CLAIMED, holder = %(holder)s, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
         work_timeout = coalesce(%(work_timeout)s, q.heartbeat_timeout),
         lease_until = now() + coalesce(%(work_timeout)s, q.heartbeat_timeout) * interval '1 second'
-    FROM locked l JOIN queues_queue q ON q.id = l.queue_id
-    WHERE m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
+    FROM counted_bytes l JOIN queues_queue q ON q.id = l.queue_id
+    WHERE l.bytes_before < :MOST_TAKEN_BYTES AND m.queue_id = ANY (ARRAY[l.queue_id]) AND m.index = ANY (ARRAY[l.index])
     RETURNING l.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
               m.poster, m.poster_node, m.label, m.notify, m.headers, m.group_key, q.name AS queue_name
 ), noticed AS (

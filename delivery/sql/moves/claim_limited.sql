@@ -5,11 +5,12 @@
 -- that are counted here are all there are. One row comes back also if nothing could be claimed: how many were allowed,
 -- and when the rate allows the next one.
 WITH :ALLOWED, picked AS MATERIALIZED (
-    SELECT m.row_id, a.id AS queue_id, a.heartbeat_timeout, row_number() OVER () AS place
+    SELECT m.row_id, a.heartbeat_timeout, row_number() OVER so_far AS place,
+           sum(m.bytes) OVER so_far - m.bytes AS bytes_before
     FROM allowed a
     CROSS JOIN LATERAL (
         SELECT * FROM (
-            SELECT ctid AS row_id, priority * -1 AS rank, index
+            SELECT ctid AS row_id, priority * -1 AS rank, index, octet_length(body) AS bytes
             FROM delivery_message
             WHERE queue_id = a.id AND state = :READY AND (priority * -1, index) >= (%(floor_rank)s, %(floor_index)s)
               AND (expires_at IS NULL OR expires_at > now())
@@ -19,7 +20,7 @@ WITH :ALLOWED, picked AS MATERIALIZED (
         ) ready
         UNION ALL
         SELECT * FROM (
-            SELECT ctid AS row_id, priority * -1 AS rank, index
+            SELECT ctid AS row_id, priority * -1 AS rank, index, octet_length(body) AS bytes
             FROM delivery_message
             WHERE queue_id = a.id AND state + 0 = :BEHIND AND (expires_at IS NULL OR expires_at > now())
             ORDER BY priority * -1, index
@@ -29,11 +30,13 @@ WITH :ALLOWED, picked AS MATERIALIZED (
         ORDER BY rank, index
         LIMIT least(%(places)s, a.most)
     ) m
+    WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
 ), assigned AS (
     SELECT row_id, place, (%(holder)b::bigint[])[place] AS holder,
            CASE WHEN (%(work_timeout)b::float8[])[place] < 0 THEN heartbeat_timeout
                 ELSE (%(work_timeout)b::float8[])[place] END AS work_timeout
     FROM picked
+    WHERE bytes_before < :MOST_TAKEN_BYTES
 ), claimed AS (
     UPDATE delivery_message m
     SET state = :CLAIMED, holder = a.holder, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
@@ -44,7 +47,7 @@ WITH :ALLOWED, picked AS MATERIALIZED (
               m.poster, m.poster_node, m.label, m.notify, m.headers, m.group_key
 ), went AS MATERIALIZED (
     SELECT a.id AS queue_id, p.messages, p.messages < %(places)s AND a.level - p.messages < 1 AS wanted
-    FROM allowed a CROSS JOIN (SELECT count(*) AS messages FROM picked) p
+    FROM allowed a CROSS JOIN (SELECT count(*) AS messages FROM assigned) p
 ), :SPENT, noticed AS (
     INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
     SELECT c.poster, :STAGE_ASSIGN, c.label, c.queue_id, CASE WHEN c.notify & :NAMED_SEVERAL > 0 THEN q.name END,

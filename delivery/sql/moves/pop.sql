@@ -8,13 +8,13 @@ WITH demand AS (
         %(floor_rank)b::bigint[], %(floor_index)b::bigint[]
     ) AS d (queue_id, first_place, places, floor_rank, floor_index)
 ), picked AS MATERIALIZED (
-    SELECT m.queue_id, m.index, q.name AS queue_name, q.tags AS queue_tags, q.keep_bodies,
+    SELECT m.queue_id, m.index, m.bytes, q.name AS queue_name, q.tags AS queue_tags, q.keep_bodies,
            d.first_place - 1 + row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS place
     FROM demand d
     JOIN queues_queue q ON q.id = d.queue_id AND NOT q.paused AND q.kind = 'work' AND q.rate IS NULL
                        AND q.group_in_flight IS NULL
     CROSS JOIN LATERAL (
-        SELECT queue_id, priority * -1 AS rank, index
+        SELECT queue_id, priority * -1 AS rank, index, octet_length(body) AS bytes
         FROM delivery_message
         WHERE queue_id = d.queue_id AND state = :READY AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
           AND (expires_at IS NULL OR expires_at > now())
@@ -22,10 +22,12 @@ WITH demand AS (
         LIMIT d.places
         FOR UPDATE SKIP LOCKED
     ) m
+), counted_bytes AS (
+    SELECT *, sum(bytes) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before FROM picked
 ), ended AS (
     DELETE FROM delivery_message m
-    USING picked k
-    WHERE m.queue_id = ANY (ARRAY[k.queue_id]) AND m.index = ANY (ARRAY[k.index])
+    USING counted_bytes k
+    WHERE k.bytes_before < :MOST_TAKEN_BYTES AND m.queue_id = ANY (ARRAY[k.queue_id]) AND m.index = ANY (ARRAY[k.index])
     RETURNING k.place, k.queue_name, k.queue_tags, m.queue_id, m.sequence, m.index, m.attempts + 1 AS attempts,
               m.priority, m.body, m.posted_at, now() AS assigned_at, m.poster, m.poster_node, m.label, m.notify, m.headers,
               m.group_key,

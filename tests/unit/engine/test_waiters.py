@@ -25,6 +25,7 @@ QUEUE = QueueRecord(
 class Reader:
     session_id = 1
     client_name = None
+    is_crowded = False
 
     def __init__(self) -> None:
         self.taken: list[Any] = []
@@ -94,6 +95,33 @@ def test_a_place_that_comes_free_with_what_is_taken_leads_to_one_attempt(
     reader.when_taken = place_is_free
     attempts[0].settle(["m"], more_may_wait=True)
     assert len(attempts) == 2
+
+
+def test_a_crowded_reader_is_passed_over_until_it_goes_on(
+    waiters: Waiters, attempts: list[Attempt], reader: Reader, subscription: Demand
+) -> None:
+    attempts.pop().settle(())
+    reader.is_crowded = True
+    waiters.wake(QUEUE.id, 5)
+    assert not attempts
+    assert not waiters.keep_places(QUEUE.id, 1, flushed=True)
+    reader.is_crowded = False
+    waiters.go_on(subscription)
+    assert [attempt.demand for attempt in attempts] == [subscription]
+
+
+def test_an_attempt_for_a_reader_that_became_crowded_takes_nothing_and_is_made_up_for(
+    waiters: Waiters, attempts: list[Attempt], reader: Reader
+) -> None:
+    fetch = Demand(reader, None, [QUEUE], places=1)
+    waiters.add(fetch)
+    reader.is_crowded = True
+    attempts[0].begin()
+    assert attempts[0].places == 0
+    reader.is_crowded = False
+    waiters.go_on(fetch)
+    attempts[0].settle(())
+    assert len(attempts) == 2 and not fetch.ended
 
 
 def test_a_reader_of_many_queues_looks_only_where_something_may_be(

@@ -21,13 +21,13 @@ HANDSHAKE = (
 )
 FIRST_OF_TWO_FRAGMENTS = b"\x01\x81\x00\x00\x00\x00a"
 OF_AUTOBAHN = """
-    STATE_OPEN _cancelAutoPingTimeoutCall _closeConnection _dataReceived autoPingTimeoutCall current_frame data
-    failedByMe frame_data inside_message message_data message_data_total_length message_is_binary onMessageEnd
-    onMessageFrameData sendClose sendData state
+    STATE_OPEN _cancelAutoPingTimeoutCall _closeConnection _dataReceived autoPingTimeoutCall current_frame
+    current_frame_masker data failedByMe frame_data inside_message message_data message_data_total_length
+    message_is_binary onMessageEnd onMessageFrameBegin onMessageFrameData onPing sendClose sendData state
 """
 OF_DAPHNES_PROTOCOL = "application_queue check_timeouts handle_reply last_ping muted"
 OF_DAPHNES_SERVER = "create_application handle_reply run stop"
-OF_TWISTED = "_tempDataLen connected connectionLost dataBuffer doRead offset writeSomeData"
+OF_TWISTED = "_tempDataBuffer _tempDataLen connected connectionLost dataBuffer doRead offset writeSomeData"
 OF_ASYNCIOS_QUEUE = "_get _put"
 
 

@@ -1,0 +1,143 @@
+"""Clients that send and never read: what they leave unread is bounded, and closing them does not wait for them."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from delivery.operating.sessions import session_disconnect
+from tests.support.client import LOOK_SECONDS, Client
+from tests.support.cluster import PATIENCE, Cluster
+from tests.support.fixtures import Connect, StartCluster
+from tests.support.keys import make_key
+from tests.support.operators import OPERATOR, Operators, operators
+from tests.support.raw_websocket import PING, RawWebSocket, frame
+from tests.support.scrapes import scrape
+from willow_site.processes import wait_until
+
+__all__ = ["operators"]
+
+MEBIBYTE = 1024 * 1024
+GRANTS = {"*": {"post", "fetch"}}
+
+
+@pytest.fixture(scope="module")
+def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
+    with start_cluster(WILLOW_UNREAD_SECONDS="2", WILLOW_NODE_UNREAD_BYTES=str(32 * MEBIBYTE)) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+async def client(cluster: Cluster, connect: Connect) -> Client:
+    return await connect(cluster.node)
+
+
+@pytest.fixture
+def mute(cluster: Cluster) -> Iterator[RawWebSocket]:
+    """A client that never reads."""
+    socket = RawWebSocket(cluster.node.url)
+    yield socket
+    socket.close()
+
+
+async def post_large(client: Client, queue: str, count: int) -> None:
+    for _ in range(count):
+        await client.post(queue, "x" * MEBIBYTE)
+
+
+def unread_bytes(cluster: Cluster) -> float:
+    return scrape(cluster.node).value("willow_unread_bytes")
+
+
+def memory(cluster: Cluster) -> int:
+    process = cluster.node._process
+    assert process is not None
+    return int(psutil.Process(process.pid).memory_info().rss)
+
+
+async def ends(socket: RawWebSocket) -> bool:
+    return await asyncio.to_thread(wait_until, socket.has_ended, PATIENCE)
+
+
+async def posts_until_closed(socket: RawWebSocket, queue: str) -> None:
+    """Post and never read, as fast as the broker takes it."""
+    post = frame(json.dumps({"type": "post", "queue": queue, "message": "late", "notify": ["ready"]}).encode())
+    async with asyncio.timeout(PATIENCE):
+        while socket.try_to_send(post * 100) and not socket.has_ended():
+            await asyncio.sleep(0)
+
+
+async def test_a_revoked_key_does_nothing_more_though_its_client_does_not_read(
+    cluster: Cluster, client: Client, queue: str
+) -> None:
+    await post_large(client, queue, 8)
+    key = make_key(cluster, GRANTS)
+    socket = RawWebSocket(cluster.node.url, key.headers)
+    socket.send({"type": "fetch", "queue": queue, "count": 8})  # the close would wait behind it
+    assert await asyncio.to_thread(wait_until, lambda: unread_bytes(cluster) > 0, PATIENCE)
+    posting = asyncio.create_task(posts_until_closed(socket, f"{queue}-late"))
+    key.expire()
+    await posting
+    [(posted,)] = cluster.query(
+        "SELECT count(*) FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id WHERE q.name = %s",
+        f"{queue}-late",
+    )
+    await client.finds_nothing(f"{queue}-nothing")
+    [(still,)] = cluster.query(
+        "SELECT count(*) FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id WHERE q.name = %s",
+        f"{queue}-late",
+    )
+    assert posted == still
+    assert len(await client.fetch_all(queue, 8)) == 8  # what it held is for others
+    socket.close()
+
+
+async def test_an_operator_closes_the_connection_of_a_client_that_does_not_read(
+    cluster: Cluster, client: Client, mute: RawWebSocket, queue: str, operators: Operators
+) -> None:
+    await post_large(client, queue, 8)
+    mute.send({"type": "fetch", "queue": queue, "count": 8})
+    assert await asyncio.to_thread(wait_until, lambda: unread_bytes(cluster) > 0, PATIENCE)
+    [(session_id,)] = cluster.query("SELECT max(id) FROM clients_session WHERE node_id IS NOT NULL")
+    await operators.on(cluster, session_disconnect, session_id=session_id, by=OPERATOR)
+    assert await ends(mute)
+    assert len(await client.fetch_all(queue, 8)) == 8
+
+
+async def test_who_asks_for_much_and_reads_nothing_is_given_a_part_of_it_and_closed(
+    cluster: Cluster, client: Client, mute: RawWebSocket, queue: str
+) -> None:
+    await post_large(client, queue, 100)
+    before, given_up = memory(cluster), scrape(cluster.node).value("willow_sockets_given_up_total")
+    mute.send(*({"type": "fetch", "queue": queue, "count": 1000, "block_timeout": 60} for _ in range(50)))
+    assert await ends(mute)
+    assert scrape(cluster.node).value("willow_sockets_given_up_total") == given_up + 1
+    assert memory(cluster) - before < 80 * MEBIBYTE
+    label = await client.begin("fetch", queue, count=10)
+    assert len(await client.messages(label, 10)) == 10
+    assert await asyncio.to_thread(wait_until, lambda: unread_bytes(cluster) < MEBIBYTE, PATIENCE)
+
+
+async def test_a_slow_reader_gets_everything(cluster: Cluster, client: Client, mute: RawWebSocket, queue: str) -> None:
+    await post_large(client, queue, 20)
+    mute.send({"type": "subscribe", "queue": queue, "in_flight": 1000, "label": 1})
+    assert await asyncio.to_thread(
+        wait_until, lambda: scrape(cluster.node).value("willow_sockets_crowded") == 1, PATIENCE
+    )
+    received = 0
+    while received < 20 * MEBIBYTE:
+        received += len(await asyncio.to_thread(mute.socket.recv, MEBIBYTE))
+
+
+async def test_pings_without_reading_are_not_answered_for_ever(
+    cluster: Cluster, client: Client, mute: RawWebSocket, queue: str
+) -> None:
+    before = memory(cluster)
+    pings = frame(b"x" * 100, opcode=PING) * 1000
+    for _ in range(300):
+        assert mute.try_to_send(pings)
+        await asyncio.sleep(LOOK_SECONDS / 10)
+    await client.post(queue, "m")
+    assert memory(cluster) - before < 10 * MEBIBYTE

@@ -1,0 +1,98 @@
+"""A connection that has sent very much at once has the event loop for one turn, then others have theirs."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from daphne.ws_protocol import WebSocketFactory
+from twisted.internet.address import IPv4Address
+from twisted.internet.testing import StringTransport
+
+from tests.support.raw_websocket import PING, TEXT, frame
+from tests.unit.willow_site.server.test_private_attributes import HANDSHAKE
+from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
+
+FRAMES = 20_000
+NO_SOCKET = -1
+
+
+class Transport(StringTransport):
+    dataBuffer, offset, _tempDataLen = b"", 0, 0
+
+    def fileno(self) -> int:
+        return NO_SOCKET
+
+    def writeSomeData(self, data: bytes) -> int:
+        self.write(data)
+        return len(data)
+
+
+@pytest.fixture
+async def protocol() -> Any:
+    server = SimpleNamespace(
+        protocol_connected=lambda _: None,
+        create_application=lambda *_: asyncio.Queue(),
+        log_action=lambda *_: None,
+        root_path="",
+        proxy_forwarded_address_header=None,
+    )
+    factory = WebSocketFactory(server)
+    factory.protocol = BrokerWebSocketProtocol
+    factory.broken_sockets = SimpleNamespace(watch=lambda *_: None)
+    factory.setProtocolOptions(utf8validateIncoming=False)
+    protocol: Any = factory.buildProtocol(IPv4Address("TCP", "127.0.0.1", 1))
+    protocol._raw_query_string = b""
+    protocol.makeConnection(Transport())
+    protocol.dataReceived(HANDSHAKE)
+    protocol.handle_reply({"type": "websocket.accept"})
+    protocol.application_queue.get_nowait()  # websocket.connect
+    return protocol
+
+
+def fragmented(count: int) -> bytes:
+    """A message of that many letters, each in a frame of its own."""
+    first, last = frame(b"x", opcode=TEXT, final=False), frame(b"x", opcode=0)
+    return first + frame(b"x", opcode=0, final=False) * (count - 2) + last
+
+
+async def all_messages(protocol: Any) -> list[str]:
+    """What it hands on, turn by turn."""
+    messages = []
+    for _ in range(FRAMES):
+        while not protocol.application_queue.empty():
+            messages.append(protocol.application_queue.get_nowait()["text"])
+        if protocol.transport.producerState == "producing":
+            break
+        await asyncio.sleep(0)
+    return messages
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"".join(frame(str(number).encode()) for number in range(FRAMES)), [str(number) for number in range(FRAMES)]),
+        (fragmented(FRAMES // 2), ["x" * (FRAMES // 2)]),
+        (frame(b"", opcode=PING) * FRAMES + frame(b"last"), ["last"]),
+    ],
+    ids=["texts", "fragments", "pings"],
+)
+async def test_much_at_once_takes_several_turns_and_keeps_its_order(
+    protocol: Any, data: bytes, expected: list[str]
+) -> None:
+    protocol.dataReceived(data)
+    assert protocol.transport.producerState == "paused", "it went through everything in one turn"
+    assert await all_messages(protocol) == expected
+
+
+async def test_a_little_takes_one_turn(protocol: Any) -> None:
+    protocol.dataReceived(frame(b"{}"))
+    assert protocol.transport.producerState == "producing"
+    assert protocol.application_queue.qsize() == 1
+
+
+async def test_who_was_kicked_is_heard_no_more(protocol: Any) -> None:
+    protocol.stop_reading()
+    protocol.dataReceived(frame(b"{}") * 10)
+    assert protocol.transport.producerState == "paused"
+    assert protocol.application_queue.empty()

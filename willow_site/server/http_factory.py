@@ -1,0 +1,48 @@
+"""Makes the server's side of each connection, counts them, and refuses those that are too many."""
+
+from typing import Any
+
+from daphne.http_protocol import HTTPFactory
+from twisted.internet.protocol import Protocol
+
+from willow_site.server.connections import Connections
+from willow_site.server.http_channel import LINGER_SECONDS, DeadlineChannel
+from willow_site.server.http_refusal import Refusal
+from willow_site.server.http_request import CheckedRequest
+
+
+class CountingHTTPFactory(HTTPFactory):
+    def __init__(self, server: Any, connections: Connections) -> None:
+        super().__init__(server)
+        self.connections = connections
+
+    def buildProtocol(self, addr: Any) -> Any:
+        address = getattr(addr, "host", "")
+        if (refusal := self.connections.came(address)) is not None:
+            return Refused(refusal, self, address)
+        channel = DeadlineChannel(self.connections, address)
+        channel.factory = self
+        channel.timeOut = self.timeOut
+        channel.callLater = self.reactor.callLater
+        channel.requestFactory = CheckedRequest
+        return channel
+
+
+class Refused(Protocol):
+    """A connection that is one too many: it is told so, and ended."""
+
+    def __init__(self, refusal: Refusal, factory: CountingHTTPFactory, address: str) -> None:
+        self._refusal = refusal
+        self._factory = factory
+        self._address = address
+
+    def connectionMade(self) -> None:
+        transport: Any = self.transport
+        transport.write(self._refusal.answer)
+        transport.loseConnection()
+        self._abort = self._factory.reactor.callLater(LINGER_SECONDS, transport.abortConnection)
+
+    def connectionLost(self, reason: Any = None) -> None:
+        if self._abort.active():
+            self._abort.cancel()
+        self._factory.connections.went(self._address)
