@@ -60,9 +60,12 @@ async def start() -> None:
     _node = Node(await run_job(doors, join), willow.node_name, doors)
     await run_job(doors, _node.alarms.find_data)
     listen_here(_node.hints, _loop)
+    for lane in _node.lanes:
+        if lane is not doors:
+            _keep(lane.run())
+    await asyncio.gather(*(lane.connected.wait() for lane in _node.lanes))
     for task in (*_node.tasks(), *(companion.run(_node) for companion in _companions)):
         _keep(task)
-    await asyncio.gather(*(lane.connected.wait() for lane in _node.lanes))
 
 
 def _keep(coroutine: Coroutine[Any, Any, None]) -> None:

@@ -97,10 +97,9 @@ class Node:
         return engine.posts, engine.large_posts, engine.claims, self.streams, self.jobs, self.queues, self.doors
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
-        """What runs as long as the node does."""
+        """What runs as long as the node does, once its lanes have their connections."""
         poll = Poll(self)
         return [
-            *(lane.run() for lane in self.lanes if lane is not self.doors),  # which runs already
             self.hints.publish(),
             self.hints.listen(),
             every(settings.WILLOW.node_heartbeat, self._heartbeat.beat),
