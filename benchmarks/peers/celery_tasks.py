@@ -44,5 +44,5 @@ def _send(bodies: Sequence[bytes]) -> None:
 
 @asynccontextmanager
 async def connect(address: str) -> AsyncIterator[CeleryConnection]:
-    os.environ["WILLOW_BENCH_ADDRESS"] = address
+    os.environ["BENCH_ADDRESS"] = address
     yield CeleryConnection()

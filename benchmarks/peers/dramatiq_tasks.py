@@ -43,5 +43,5 @@ def _send(bodies: Sequence[bytes]) -> None:
 
 @asynccontextmanager
 async def connect(address: str) -> AsyncIterator[DramatiqConnection]:
-    os.environ["WILLOW_BENCH_ADDRESS"] = address
+    os.environ["BENCH_ADDRESS"] = address
     yield DramatiqConnection()

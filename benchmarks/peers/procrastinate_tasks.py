@@ -25,7 +25,7 @@ def missing() -> str | None:
 @contextmanager
 def serving() -> Iterator[str]:
     with throwaway_postgres() as url:
-        environ = {**os.environ, "WILLOW_BENCH_ADDRESS": url}
+        environ = {**os.environ, "BENCH_ADDRESS": url}
         subprocess.run([*_procrastinate(), "schema", "--apply"], env=environ, check=True, capture_output=True)
         yield url
 
@@ -59,7 +59,7 @@ class ProcrastinateConnection:
 @asynccontextmanager
 async def connect(address: str) -> AsyncIterator[ProcrastinateConnection]:
     """Its application has a pool of connections, which all clients of a process share."""
-    os.environ["WILLOW_BENCH_ADDRESS"] = address
+    os.environ["BENCH_ADDRESS"] = address
     from benchmarks.peers.workers.procrastinate_worker import app, work
 
     if _opened:

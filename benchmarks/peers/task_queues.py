@@ -115,8 +115,8 @@ async def working(peer_name: str, address: str, waits: Path | None = None) -> As
     environ = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), packages()]),
-        "WILLOW_BENCH_ADDRESS": address,
-        **({} if waits is None else {"WILLOW_BENCH_WAITS": str(waits)}),
+        "BENCH_ADDRESS": address,
+        **({} if waits is None else {"BENCH_WAITS": str(waits)}),
     }
     workers = await asyncio.create_subprocess_exec(
         *peer_of(peer_name).worker_command(address),

@@ -3,8 +3,8 @@
 import os
 import time
 
-ADDRESS = os.environ.get("WILLOW_BENCH_ADDRESS", "")
-_file = os.environ.get("WILLOW_BENCH_WAITS")
+ADDRESS = os.environ.get("BENCH_ADDRESS", "")
+_file = os.environ.get("BENCH_WAITS")
 
 
 def note(body: str) -> None:
