@@ -7,10 +7,8 @@ socket is replaced by a new one that takes up the same identity.
 import asyncio
 import logging
 import os
-import secrets
 from collections.abc import Callable, Iterable
-from itertools import count
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 from willow_client.brokers import Brokers
 from willow_client.calls import AwaitedCall, Call, error_of
@@ -18,39 +16,16 @@ from willow_client.claims import Claims
 from willow_client.commands import Command, encode
 from willow_client.errors import ConnectionLost, Timeout, WillowError, without_query
 from willow_client.frames import AnyFrame, Delivery, Error, Hello, decode
+from willow_client.labels import Labels
 from willow_client.link import Link
 from willow_client.options import Options
 from willow_client.outbox import Outbox
+from willow_client.parts import Closable, Listener, Terms
 from willow_client.threads import runs_here
 from willow_client.timetable import Timetable
 from willow_client.websocket import CLOSE_SECONDS
 
 logger = logging.getLogger("willow_client")
-
-# Labels of subscriptions, which the broker keeps for a registered client, begin anywhere above this: those of an
-# earlier life of the program are no others of this one.
-FIRST_SUBSCRIPTION_LABEL = 2**48
-
-
-class Listener(Protocol):
-    """A part of the client whose words count for one socket only: it starts anew on each."""
-
-    def connected(self, node: str) -> None:
-        """The broker of that name said hello."""
-
-    def unasked(self, frame: AnyFrame) -> None:
-        """A frame that answers no command."""
-
-    def lost(self) -> None: ...
-
-    def ended(self, reason: WillowError) -> None: ...
-
-
-Terms: TypeAlias = tuple[str, frozenset[str], str]  # queue, tags and match: a connection has one subscription of each
-
-
-class Closable(Protocol):
-    async def close(self) -> None: ...
 
 
 class Connection:
@@ -65,8 +40,8 @@ class Connection:
         self.background: set[asyncio.Task[None]] = set()  # subscriptions that are being closed
         self._listener = listener
         self._link = Link(brokers, options, self)
-        self._labels = count(1)
-        self._own_labels = range(0)  # of subscriptions
+        self.labels = Labels()
+        self.new_label = self.labels.new
         self._calls: dict[int | None, Call] = {}  # under way, by label, in the order in which they were made
         self._outbox = Outbox(batch=options.batch)
         self._flush_is_due = False
@@ -95,20 +70,10 @@ class Connection:
         self._deadlines: Timetable[int] = Timetable(self.loop, self._timed_out)
         self._ended = None
         try:
-            await self._open(seconds)
+            await self._link.open_within(seconds)
         except BaseException as error:
             self._end(error if isinstance(error, WillowError) else ConnectionLost("It was never opened."))
             raise
-
-    async def _open(self, seconds: float | None) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._link.open()
-        except TimeoutError as error:
-            if isinstance(error, WillowError):
-                raise
-            url = without_query(self.brokers.current)
-            raise Timeout(f"There was no connection to {url} within {seconds:g} seconds.") from None
 
     async def close(self, seconds: float = CLOSE_SECONDS) -> None:
         """`seconds`: that the other side has to close as well."""
@@ -141,17 +106,9 @@ class Connection:
 
     # commands
 
-    def new_label(self) -> int:
-        return next(self._labels)
-
-    def new_subscription_label(self) -> int:
-        first = self._own_labels.start or FIRST_SUBSCRIPTION_LABEL + secrets.randbits(47)
-        self._own_labels = range(first, max(first, self._own_labels.stop) + 1)
-        return self._own_labels[-1]
-
     def ask(self, command: Command, *, repeatable: bool, timeout: float | None = None) -> asyncio.Future[Any]:
         """Send a command that is answered by one frame."""
-        command.label = next(self._labels)
+        command.label = self.new_label()
         call = AwaitedCall(command, repeatable=repeatable)
         self.start(call, timeout)
         return call.answer
@@ -282,16 +239,13 @@ class Connection:
         """A message that nobody asked for, or nobody any more."""
         if delivery.finished or self.claims.holds_attempt(delivery):
             return
-        if delivery.label is None or self._is_own_label(delivery.label):
+        if delivery.label is None or self.labels.are_own(delivery.label):
             if self.is_connected:
                 self.release([delivery])
             else:
                 self._early.append(delivery)
         else:
             self.strays.append(delivery)
-
-    def _is_own_label(self, label: int) -> bool:
-        return label < FIRST_SUBSCRIPTION_LABEL or label in self._own_labels
 
     # what the link tells
 

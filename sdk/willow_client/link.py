@@ -8,7 +8,7 @@ from typing import Protocol
 from urllib.parse import urlencode
 
 from willow_client.brokers import Brokers
-from willow_client.errors import ConnectionFailed, Unauthorized, Unavailable, WillowError
+from willow_client.errors import ConnectionFailed, Timeout, Unauthorized, Unavailable, WillowError, without_query
 from willow_client.frames import Hello
 from willow_client.opening import OPEN_SECONDS, open_websocket
 from willow_client.options import Options
@@ -57,6 +57,16 @@ class Link:
         self._closing: asyncio.Task[None] | None = None
         self._heard_at = 0.0  # of the last socket, on the loop's clock
         self.socket: WebSocket | None = None
+
+    async def open_within(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.open()
+        except TimeoutError as error:
+            if isinstance(error, WillowError):
+                raise
+            url = without_query(self._brokers.current)
+            raise Timeout(f"There was no connection to {url} within {seconds:g} seconds.") from None
 
     async def open(self) -> None:
         """Connect for the first time, to any of the brokers; raises if that fails."""

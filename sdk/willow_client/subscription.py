@@ -8,10 +8,11 @@ from typing import Self
 from willow_client.arguments import check_seconds
 from willow_client.calls import StandingCall
 from willow_client.commands import Match, Subscribe, Unsubscribe
-from willow_client.connection import Connection, Terms
+from willow_client.connection import Connection
 from willow_client.errors import ObjectAlreadyExists, Timeout, WillowError
 from willow_client.frames import AnyFrame, Delivery, Error, Notice
 from willow_client.message import Message
+from willow_client.parts import Terms
 
 CLOSE_SECONDS = 5.0  # that closing waits for the broker's word that it has everything back
 
@@ -98,7 +99,7 @@ class Subscription:
     async def _begin(self) -> "SubscriptionCall":
         if self._call is None:
             self._refuse_a_second_one()
-            self._command.label = self._connection.new_subscription_label()
+            self._command.label = self._connection.labels.new_of_subscription()
             self._call = SubscriptionCall(self._connection, self._command)
             self._connection.start(self._call, self._timeout)
             self._connection.open_subscriptions[self._terms] = self

@@ -100,10 +100,10 @@ class FakeWillow:
 
     async def __aexit__(self, *error: object) -> None: ...
 
-    async def open(self) -> "FakeWillow":
+    async def open(self, **how: Any) -> "FakeWillow":
         return self
 
-    async def close(self) -> None: ...
+    async def close(self, **how: Any) -> None: ...
 
     # posting
 

@@ -17,7 +17,7 @@ from willow_client import Client, GiveUp, JobEvent, Message, PermissionDenied, R
 from willow_client.processes import InProcess
 
 from tests.support.client import LOOK_SECONDS
-from tests.support.cluster import PATIENCE, Cluster
+from tests.support.cluster import PATIENCE, THROUGH_RESTARTS, Cluster
 from tests.support.keepalives import Keepalives
 from tests.support.keys import make_key
 from willow_site.configuration import PROJECT_FOLDER
@@ -38,8 +38,8 @@ class Events:
     def kinds(self) -> Counter[str]:
         return Counter(event.kind for event in self.all)
 
-    async def wait_for(self, kind: str, count: int = 1) -> None:
-        async with asyncio.timeout(PATIENCE):
+    async def wait_for(self, kind: str, count: int = 1, patience: float = PATIENCE) -> None:
+        async with asyncio.timeout(patience):
             while self.kinds()[kind] < count:
                 self._changed.clear()
                 await self._changed.wait()
@@ -396,6 +396,31 @@ async def test_when_a_worker_dies_only_what_it_held_is_tried_again(broker: Clust
     await _are_held(broker, queue, 0)
     attempts = Counter(message.attempt for message in await client.fetch_many(queue, 100))
     assert attempts == {1: 14, 2: 6}
+
+
+async def test_a_worker_goes_on_when_its_broker_is_killed_and_when_it_is_stopped(
+    own_cluster: Cluster, queue: str
+) -> None:
+    """What is at work then is finished at its first attempt, and nothing is worked on twice."""
+    node, events, let_go = own_cluster.node, Events(), asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        await let_go.wait()
+
+    async with (
+        asyncio.timeout(THROUGH_RESTARTS),
+        willow_client.connect(node.url, hold=THROUGH_RESTARTS, timeout=THROUGH_RESTARTS) as client,
+        client.worker(queue, handle, concurrency=2, on_event=events),
+    ):
+        for number, end in enumerate((node.kill, node.stop)):
+            assert (await client.post_many(queue, map(str, range(10)))).stored == 10
+            await events.wait_for("started", 10 * number + 2)
+            await asyncio.to_thread(end)
+            let_go.set()
+            node.start()
+            await events.wait_for("finished", 10 * number + 10, patience=THROUGH_RESTARTS)
+            let_go.clear()
+    assert events.kinds() == {"started": 20, "finished": 20}
 
 
 async def _are_held(cluster: Cluster, queue: str, count: int) -> None:
