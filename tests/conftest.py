@@ -15,11 +15,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screens", action="store_true", help="keep what the browser's tests see in docs/screens/")
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Keep the tests of a file in one process, where several run: they share brokers."""
+    item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+@pytest.hookimpl(trylast=True)  # after others have put the tests into their order
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--long"):
         _leave_out_long_tests(config, items)
-    _group_for_processes(items)
+    items.sort(key=lambda item: _group(item) not in SUITES_OF_ONE_PROCESS)
 
 
 def _leave_out_long_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -27,13 +32,6 @@ def _leave_out_long_tests(config: pytest.Config, items: list[pytest.Item]) -> No
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
-
-
-def _group_for_processes(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, where several run: they share brokers."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
-    items.sort(key=lambda item: _group(item) not in SUITES_OF_ONE_PROCESS)
 
 
 def _group(item: pytest.Item) -> str:
