@@ -53,7 +53,11 @@ class ClaimedMessagesSerializer(serializers.Serializer):
 
 
 class ReceiptSerializer(Strict):
-    receipt = serializers.RegexField(RECEIPT, help_text="As the fetch gave it.")
+    receipt = serializers.RegexField(
+        RECEIPT,
+        help_text="As the fetch gave it.",
+        error_messages={"invalid": "This must be a receipt as a fetch gave it, such as 12/345/345/1."},
+    )
 
 
 class FinishSerializer(ReceiptSerializer):

@@ -11,7 +11,7 @@ from django.utils.cache import patch_vary_headers
 
 ADDRESSES = ("/api/", "/status/")
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
-HEADERS = "Authorization, Content-Type, If-Match, X-Request-Id"
+HEADERS = "Authorization, Content-Type, If-None-Match, X-Request-Id"
 SHOWN_HEADERS = "ETag, Retry-After, X-Request-Id"
 PREFLIGHT_SECONDS = 600  # how long a browser may remember the answer
 

@@ -28,6 +28,8 @@ class NewKeySerializer(KeySerializer):
 
 
 class GrantField(serializers.CharField):
+    default_error_messages = {"invalid": f"This must be a text such as {EXAMPLE}."}
+
     def to_internal_value(self, data: Any) -> str:
         text = str(super().to_internal_value(data))
         check_grants(read_grants([text]))

@@ -55,10 +55,10 @@ def _closed_environment() -> str:
 
 
 def _closed_folder() -> str:
-    needs = "must be updated" if ENVIRONMENT.exists() else "does not exist yet"
+    what, how = ("must be updated", "update") if ENVIRONMENT.exists() else ("does not exist yet", "create")
     owner = owner_of(PROJECT_FOLDER)
     return (
-        f"The Python environment {ENVIRONMENT} {needs}, and {user_name(os.geteuid())} may not do that, because the "
+        f"The Python environment {ENVIRONMENT} {what}, and {user_name(os.geteuid())} may not {how} it, because the "
         f"folder belongs to {owner}: start Willow once as {owner}, or use a checkout of your own."
     )
 

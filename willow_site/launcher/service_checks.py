@@ -10,14 +10,15 @@ from urllib.parse import urlsplit
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.database_url import cannot_be_reached
 from willow_site.launcher.findings import Finding, Patient, good, note, wrong
+from willow_site.request_slots import CLIENTS_SLOTS, OPERATORS_SLOTS
 
 if TYPE_CHECKING:
     import psycopg
 
 OLDEST_POSTGRES = 150_000  # as server_version_num has it
 LARGEST_CLOCK_DIFFERENCE = 2.0  # seconds
-CONSOLE_CONNECTIONS = 10  # of each process: as many requests of the console and of REST at the same time
-BROKER_CONNECTIONS = 4  # of each process: posts, claims, streams and jobs
+BROKER_CONNECTIONS = 7  # of each process: its lanes
+REQUEST_CONNECTIONS = CLIENTS_SLOTS + OPERATORS_SLOTS  # of each process, while it answers as many HTTP requests
 CONNECT_SECONDS = 5
 
 
@@ -40,7 +41,7 @@ def redis(patient: Patient) -> Finding:
     from redis import Redis, RedisError  # here, because only this check needs it and it takes its time to load
 
     parts = urlsplit(url)
-    place = parts.hostname or parts.path
+    place = parts.netloc.rpartition("@")[2] or parts.path
     try:
         with Redis.from_url(url, socket_connect_timeout=CONNECT_SECONDS, socket_timeout=CONNECT_SECONDS) as client:
             client.ping()
@@ -101,11 +102,14 @@ def _clock_difference(connection: "psycopg.Connection[Any]") -> Finding:
 
 
 def _connection_limit(connection: "psycopg.Connection[Any]", patient: Patient) -> Finding:
-    configuration = patient.configuration
+    processes = patient.configuration.processes
     allowed = int(_shown(connection, "SHOW max_connections"))
-    needed = configuration.processes * (BROKER_CONNECTIONS + CONSOLE_CONNECTIONS)
-    what = f"The database allows {allowed} connections; this node may open {needed}."
-    return good(what) if needed < allowed else wrong(what, "Raise max_connections.")
+    kept = processes * BROKER_CONNECTIONS
+    more = processes * REQUEST_CONNECTIONS
+    what = f"The database allows {allowed} connections; this node keeps {kept}, and opens up to {more} more for HTTP."
+    if kept + more < allowed:
+        return good(what)
+    return note(what, "Raise max_connections.") if kept < allowed else wrong(what, "Raise max_connections.")
 
 
 def _migrations(patient: Patient) -> Finding:

@@ -102,3 +102,4 @@ async def test_what_is_wrong_is_named(api: Call, body: dict, field: str) -> None
 async def test_a_bad_receipt_is_refused(api: Call) -> None:
     answer = await api("POST", "messages/finish", {"receipt": "1/2"})
     assert (answer.status, answer.json["key"]) == (400, "receipt")
+    assert answer.json["detail"] == "receipt: This must be a receipt as a fetch gave it, such as 12/345/345/1."

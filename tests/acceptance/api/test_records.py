@@ -57,6 +57,8 @@ async def test_a_wrong_grant_is_named(api: Call, name: str) -> None:
     answer = await api("POST", "keys", {"client": name, "grants": ["shop.*:psot"]})
     assert answer.status == 400
     assert "'psot' is not a permission" in answer.json["detail"]
+    answer = await api("POST", "keys", {"client": name, "grants": [{"pattern": "shop.*", "permissions": ["post"]}]})
+    assert (answer.status, answer.json["detail"]) == (400, "grants.0: This must be a text such as orders*:post,fetch.")
 
 
 async def test_keys_are_for_operators(broker: Cluster, queue: str) -> None:

@@ -97,6 +97,7 @@ def test_clients_are_searched_and_leafed_through(browser: Browser) -> None:
 def test_a_new_client(browser: Browser) -> None:
     answer = browser.post(f"{CLIENTS}new/", {"name": "shipping", "persistent": "no"}, follow=True)
     assert "transient" in text_of(answer)
+    assert "<dt>Last seen</dt><dd>never</dd>" in text_of(answer)
     assert "must be 1 to 200 printable ASCII" in text_of(
         browser.post(f"{CLIENTS}new/", {"name": "ü", "persistent": "no"})
     )

@@ -32,7 +32,10 @@ def test_a_failed_installation_shows_how_it_ended() -> None:
 
 @pytest.mark.parametrize(
     ("there", "sentence"),
-    [(True, "belongs to .*, and .* may not use it: start Willow as"), (False, "does not exist yet, and .* may not")],
+    [
+        (True, "belongs to .*, and .* may not use it: start Willow as"),
+        (False, "does not exist yet, and .* may not create it"),
+    ],
 )
 def test_an_environment_of_somebody_else(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: bool, sentence: str
