@@ -25,7 +25,7 @@ def _side_by_side(arguments: list[str]) -> list[str]:
     processes = min(os.cpu_count() or 1, MOST_PROCESSES)
     if processes == 1 or any(argument.startswith("tests") for argument in arguments):
         return []
-    return ["--numprocesses", str(processes), "--dist", "loadgroup", "--no-loadscope-reorder"]
+    return ["--numprocesses", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def on_throwaway_servers(command: list[str]) -> int:
