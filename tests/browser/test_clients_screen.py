@@ -68,7 +68,7 @@ def test_a_key_is_shown_once_and_lets_its_client_in(
     programs.run(client.expect(label, code="PermissionDenied"))
 
     page.get_by_role("link", name="Back to the client").click()
-    expect(page.get_by_role("row").filter(has_text=secret[:12])).to_contain_text(f"{queue}:post")
+    expect(page.get_by_role("row").filter(has_text=secret[:12])).to_contain_text(f"{queue}: post")
     expect(page.locator("body")).not_to_contain_text(secret)
     page.get_by_role("link", name="Revoke").click()
     page.get_by_role("button", name="Revoke the key").click()

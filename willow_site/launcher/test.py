@@ -11,21 +11,9 @@ from willow_site.embedded.valkey import throwaway_valkey
 from willow_site.launcher.browser import arguments_for_pytest
 from willow_site.launcher.foreground import run_in_foreground, without_settings
 
-# More would not be faster: each process of tests has brokers and a PostgreSQL at work beside it.
-MOST_PROCESSES = 4
-
 
 def run(arguments: list[str]) -> int:
-    pytest = [sys.executable, "-m", "pytest", *_side_by_side(arguments), *arguments_for_pytest(arguments)]
-    return on_throwaway_servers(pytest)
-
-
-def _side_by_side(arguments: list[str]) -> list[str]:
-    """Let a run of all tests use the machine's cores; a few chosen ones are sooner done by one process."""
-    processes = min(os.cpu_count() or 1, MOST_PROCESSES)
-    if processes == 1 or any(argument.startswith("tests") for argument in arguments):
-        return []
-    return ["--numprocesses", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
+    return on_throwaway_servers([sys.executable, "-m", "pytest", *arguments_for_pytest(arguments)])
 
 
 def on_throwaway_servers(command: list[str]) -> int:

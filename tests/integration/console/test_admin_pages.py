@@ -14,6 +14,7 @@ from clients.models import Client, Node, Position, Session, Subscription
 from clients.services import key_create
 from delivery.admin import JOURNAL_PAGE
 from delivery.models import DedupeValue, DutyRun, EndedCount, Journal, Message, RoleGrant, TransactionalPost
+from delivery.moves.models import KeptReply, RateBucket, Regrouping, TouchedGroup
 from delivery.moves.states import State
 from queues.models import Queue, QueueCounter
 from queues.services import queue_create
@@ -27,8 +28,12 @@ NOT_IN_THE_ADMIN = {
     Position,
     DedupeValue,
     EndedCount,
+    KeptReply,
     QueueCounter,
+    RateBucket,
+    Regrouping,
     RoleGrant,
+    TouchedGroup,
     TransactionalPost,
 }  # their pages are under queues and clients, or nowhere
 
