@@ -17,7 +17,8 @@ def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield cluster
 
 
-CONNECTIONS = ["willow claims", "willow jobs", "willow posts", "willow reaper", "willow streams"]
+PURPOSES = ("claims", "doors", "jobs", "large posts", "posts", "queues", "reaper", "streams")
+CONNECTIONS = [f"willow {purpose}" for purpose in PURPOSES]
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 -- replace: posts take the place of waiting messages that find_by_key.sql found; those keep their ID, index and age.
--- Runs on: the message's and queues_queue's primary keys.
+-- Runs on: the message's primary key and queues_queue's.
 -- Shape: one of a group that has a bound goes behind the others; the caller notes its groups (touch_groups.sql).
 UPDATE delivery_message m
 SET priority = w.priority, body = w.body,

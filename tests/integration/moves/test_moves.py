@@ -223,7 +223,7 @@ UPDATABLE = (("updatable", True),)
 TRIALS: dict[str, Sequence[Trial]] = {
     "replace": [
         *[Trial(partial(run_replace, delay=delay), settings=UPDATABLE) for delay in (None, SECONDS)],
-        Trial(partial(run_replace, delay=None, group="g"), settings=UPDATABLE),
+        Trial(partial(run_replace, delay=None, group="g"), settings=(*UPDATABLE, ("group_in_flight", 1))),
     ],
     "come_due": [
         Trial(lambda stage: come_due(stage.connection, limit=10), settings=(("group_in_flight", 1),), group=group)
