@@ -28,7 +28,7 @@ def manage(*arguments: str, **settings: str) -> None:
     subprocess.run([sys.executable, "manage.py", *arguments], cwd=PROJECT_FOLDER, env=os.environ | settings, check=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def broker(start_cluster: StartCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A node and a reaper, with the console's files and a user who may do everything."""
     home = str(tmp_path_factory.mktemp("home"))

@@ -14,7 +14,7 @@ __all__ = ["broker", "connect", "name", "queue", "start_cluster"]
 POSTERS = 20
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def four_nodes(start_cluster: StartCluster) -> Iterator[Cluster]:
     patient = {"WILLOW_NODE_LAPSE": "60"}  # all four are busy here, and none of them dies
     with start_cluster(nodes=4, reaper=True, REDIS_URL=os.environ["REDIS_URL"], **patient) as cluster:

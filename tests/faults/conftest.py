@@ -10,7 +10,7 @@ from tests.support.storage import Storage, running_storage
 __all__ = ["broker", "connect", "connect_when_available", "name", "queue", "start_cluster"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def storage() -> Iterator[Storage]:
     with running_storage() as storage:
         yield storage

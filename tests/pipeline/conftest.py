@@ -28,7 +28,7 @@ QUICK = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     options = Options(database_url="", read_url="", archive="", master="local[2]", spark=QUICK)
     session = start_session(options, tmp_path_factory.mktemp("spark"))

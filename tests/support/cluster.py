@@ -22,12 +22,12 @@ PATIENCE = 90  # seconds until a test gives up on something that should happen, 
 THROUGH_RESTARTS = 4 * PATIENCE  # the same for what waits while nodes are started again
 
 # Fast, so that no test waits long for something that happens now and then; and slow enough that a busy machine does
-# not take a living node for dead.
+# not take a living node for dead, and that idle processes leave the machine to the tests.
 RHYTHMS = {
-    "WILLOW_NODE_HEARTBEAT": "0.2",
+    "WILLOW_NODE_HEARTBEAT": "0.5",
     "WILLOW_NODE_LAPSE": "3",
-    "WILLOW_POLL_SECONDS": "0.2",
-    "WILLOW_REAPER_SECONDS": "0.1",
+    "WILLOW_POLL_SECONDS": "0.5",
+    "WILLOW_REAPER_SECONDS": "0.3",
 }
 KEPT_SETTINGS = ("SECRET_KEY", "WILLOW_HOME")
 

@@ -12,7 +12,7 @@ from tests.support.keys import ClientKey, make_key
 Call = Callable[..., Awaitable[Answer]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def operator_key(broker: Cluster) -> ClientKey:
     return make_key(broker, {"*": {"admin", "post", "fetch", "create"}})
 
