@@ -38,14 +38,14 @@ def start_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartClu
 
 @pytest.fixture(scope="package")
 def broker(start_cluster: StartCluster) -> Iterator[Cluster]:
-    """One node and a reaper, shared by all tests of a folder that do it no harm. Idle ones would slow the others down."""
+    """One node and a reaper, shared by the tests of a folder that do it no harm. Idle ones would slow others down."""
     with start_cluster(reaper=True) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="package")
 def three_nodes(start_cluster: StartCluster) -> Iterator[Cluster]:
-    """Three nodes that wake each other over Redis, and a reaper; shared by all tests of a folder that do them no harm."""
+    """Three nodes that wake each other over Redis, and a reaper; shared by the tests of a folder that do no harm."""
     with throwaway_valkey() as redis_url, start_cluster(nodes=3, reaper=True, REDIS_URL=redis_url) as cluster:
         yield cluster
 
