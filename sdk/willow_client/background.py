@@ -1,13 +1,13 @@
 """The event loop behind the blocking client: one thread in each process, started when it is first needed."""
 
 import asyncio
-import os
 import threading
 import warnings
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from willow_client.errors import WillowError
+from willow_client.forking import after_fork
 from willow_client.threads import runs_here
 
 Result = TypeVar("Result")
@@ -20,7 +20,7 @@ class Background:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._left_behind: list[object] = []  # never freed: its end would be heard by the parent's loop
-        os.register_at_fork(after_in_child=self._forked)
+        after_fork(self._forked)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:

@@ -8,6 +8,8 @@ try:
 except ImportError:
     from websockets.utils import apply_mask
 
+from willow_client.forking import after_fork
+
 # The first byte of a frame: the last or only one of its message (0x80), and what it is.
 FIN = 0x80
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
@@ -55,7 +57,7 @@ class Masks:
 
 
 _masks = Masks()
-os.register_at_fork(after_in_child=_masks.forget)
+after_fork(_masks.forget)
 
 
 class FrameReader:

@@ -9,7 +9,6 @@ It can be used by any number of threads at once. A process that was forked conne
 """
 
 import atexit
-import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -22,6 +21,7 @@ from willow_client.background import background
 from willow_client.blocking import Message, Receipt, Subscription, Worker, Working
 from willow_client.bodies import Body
 from willow_client.errors import WillowError
+from willow_client.forking import after_fork, notice_fork
 from willow_client.limits import Limit, NotGiven
 from willow_client.message import Message as HeldMessage
 from willow_client.options import OptionArguments, Options
@@ -93,6 +93,7 @@ class Client:
         return repr(self._client)
 
     def opened(self) -> asynchronous.Client:
+        notice_fork()
         if self._is_new or not self._client.is_open:
             self.open()
         return self._client
@@ -100,10 +101,12 @@ class Client:
     @property
     def is_open(self) -> bool:
         """Opened and not closed; it may be reconnecting."""
+        notice_fork()
         return self._client.is_open
 
     def open(self, *, timeout: Limit = NotGiven) -> Self:
         """Connect now, if it is not connected yet."""
+        notice_fork()
         with self._lock:
             if not self._is_new and self._client.is_open:
                 return self
@@ -114,6 +117,7 @@ class Client:
 
     def close(self, *, timeout: float | None = None) -> None:
         """Give back what was not begun, and disconnect."""
+        notice_fork()
         with self._lock:
             if self._client.is_open:
                 background.run(self._client.close(timeout=timeout))
@@ -215,5 +219,5 @@ def _close_all() -> None:
             continue  # the broker finds out by itself
 
 
-os.register_at_fork(after_in_child=_forked)
+after_fork(_forked)
 atexit.register(_close_all)

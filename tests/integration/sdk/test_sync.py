@@ -212,3 +212,27 @@ def test_processes_that_were_forked_have_connections_of_their_own(
     texts = Counter(message.text for message in willow.pop_many(queue, 100))
     by_children = {f"child {number}": 10 for number in range(3)}
     assert texts == Counter(by_children | {"grandchild": 1, "child again": 1, "parent again": 1})
+
+
+FORKING_BELOW_PYTHON = """
+import ctypes, os, sys
+from willow_client import sync
+
+willow = sync.connect(sys.argv[1])
+willow.post(sys.argv[2], "parent")
+child = ctypes.PyDLL(None).fork()  # as uWSGI does, without a word to Python
+if child == 0:
+    willow.post(sys.argv[2], "child")
+    willow.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+willow.post(sys.argv[2], "parent again")
+"""
+
+
+def test_a_process_that_was_forked_below_python_has_a_connection_of_its_own(
+    broker: Cluster, willow: sync.Client, queue: str
+) -> None:
+    program = [sys.executable, "-c", FORKING_BELOW_PYTHON, broker.node.url, queue]
+    subprocess.run(program, env={"PYTHONPATH": str(PROJECT_FOLDER / "sdk")}, timeout=PATIENCE, check=True)
+    assert [message.text for message in willow.pop_many(queue, 10)] == ["parent", "child", "parent again"]
