@@ -98,7 +98,7 @@ class Session:
         self.session_id = session_id
 
     def resumed(
-        self, session_id: int, client: RegisteredClient | None, held: Iterable[tuple[int, int, int, float]]
+        self, session_id: int, client: RegisteredClient | None, held: Iterable[tuple[int, int, int, float, str | None]]
     ) -> None:
         """It goes on with what an earlier connection left: its number, its client and the messages that it held."""
         self.session_id = session_id
