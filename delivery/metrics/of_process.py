@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from delivery.protocol.version import VERSION
 from delivery.sessions.quotas import SHORT_OF
 from delivery.storage.lanes import Lane
-from delivery.storage.meters import Distribution
+from delivery.storage.meters import Distribution, incoming
 
 if TYPE_CHECKING:
     from delivery.node.node import Node
@@ -132,6 +132,12 @@ def _connections(node: "Node") -> Iterator[Metric]:
         "willow_sockets_given_up",
         "WebSockets closed because their clients did not read.",
         value=unread.given_up,
+    )
+    yield _gauge("willow_part_bytes", "Messages of which a part has come over a WebSocket.", incoming.part_bytes)
+    yield CounterMetricFamily(
+        "willow_senders_given_up",
+        "WebSockets closed because of their part of too many half-sent messages.",
+        value=incoming.given_up,
     )
     yield _gauge("willow_workers_here", "Workers of services that are ready on this node.", node.workers.count)
     yield _gauge("willow_draining", "Whether the node is about to stop.", node.draining)

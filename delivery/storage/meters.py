@@ -63,3 +63,14 @@ class Moves:
 
     def by_name(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Incoming:
+    """Messages of which a part has come over the WebSockets of this process."""
+
+    def __init__(self) -> None:
+        self.part_bytes = 0
+        self.given_up = 0  # connections that had sent the most, when it was too much
+
+
+incoming = Incoming()

@@ -8,7 +8,9 @@ from functools import partial
 from typing import Any
 
 from delivery.gateway.socket_control import EXTENSION as SOCKET_CONTROL
+from delivery.storage.meters import incoming
 from willow_site.server.broken_sockets import BrokenSockets
+from willow_site.server.part_messages import PartMessages
 from willow_site.server.plain_server import PlainServer
 from willow_site.server.websocket_inbox import Inbox
 from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
@@ -45,6 +47,7 @@ class BrokerServer(PlainServer):
 
     def _begin(self) -> None:
         self.ws_factory.broken_sockets = BrokenSockets(self._loop)
+        self.ws_factory.part_messages = PartMessages(incoming)
         # A bad frame never ends a connection. Origins are judged by willow_site/origins.py, `null` among them.
         self.ws_factory.setProtocolOptions(
             utf8validateIncoming=False,

@@ -11,6 +11,7 @@ from django.conf import settings
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
+from delivery.protocol.close_codes import TOO_SLOW
 from delivery.protocol.limits import MOST_FRAGMENTS, FrameEnds
 from willow_site.server.counted_websocket import CountedWebSocketProtocol
 from willow_site.server.websocket_frames import whole_text
@@ -47,6 +48,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     def connectionLost(self, reason: Failure) -> None:
         self.factory.broken_sockets.forget(self._socket_number)
+        self.factory.part_messages.ended(self)
         self._left = b""
         self._outgoing.clear()
         # The transport and this object know each other, so that they stay for a while: not what was never sent.
@@ -200,16 +202,33 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         # The total already counts the whole length that the frame has announced.
         if not self._is_too_large():
             self.frame_data.append(payload)
+            self.factory.part_messages.grew(self, len(payload))
             return
         if self._ends is None:
             self._ends = FrameEnds(*self.message_data, *self.frame_data)
+            self._throw_away_part()
         self._ends.add(payload)
+
+    def _throw_away_part(self) -> None:
+        """Of the message that is coming in, nothing is kept but its ends."""
+        self.message_data.clear()
+        self.frame_data.clear()
+        self.factory.part_messages.ended(self)
+
+    def give_up(self) -> None:
+        """The parts of messages of all connections are too much, and this one has sent the most."""
+        self._throw_away_part()
+        self.stop_reading()
+        self.sendClose(code=TOO_SLOW, reason="Your message came too slowly.")
+        self._read_or_pause()  # now for the answer to the close
+        asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.abort)
 
     def onMessageEnd(self) -> None:
         if not (self.failedByMe or self.muted or self._is_deaf):
             self.last_ping = time.time()
             self.application_queue.put_nowait(self._received())
         self.message_data: list[bytes] = []  # a large message must not stay until the next one
+        self.factory.part_messages.ended(self)
         self._ends = None
         self._fragments = 0
 

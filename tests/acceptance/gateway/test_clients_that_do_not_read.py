@@ -1,8 +1,9 @@
-"""Clients that send and never read: what they leave unread is bounded, and closing them does not wait for them."""
+"""Clients that do their part by halves: they send and never read, or begin messages and never end them."""
 
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -20,12 +21,18 @@ from willow_site.processes import wait_until
 __all__ = ["operators"]
 
 MEBIBYTE = 1024 * 1024
+FRAME_BYTES = 4 * MEBIBYTE
 GRANTS = {"*": {"post", "fetch"}}
 
 
 @pytest.fixture(scope="module")
 def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
-    with start_cluster(WILLOW_UNREAD_SECONDS="2", WILLOW_NODE_UNREAD_BYTES=str(32 * MEBIBYTE)) as cluster:
+    with start_cluster(
+        WILLOW_UNREAD_SECONDS="2",
+        WILLOW_NODE_UNREAD_BYTES=str(32 * MEBIBYTE),
+        WILLOW_MAX_FRAME_BYTES=str(FRAME_BYTES),
+        WILLOW_MAX_BODY_BYTES=str(FRAME_BYTES),
+    ) as cluster:
         yield cluster
 
 
@@ -141,3 +148,46 @@ async def test_pings_without_reading_are_not_answered_for_ever(
         await asyncio.sleep(LOOK_SECONDS / 10)
     await client.post(queue, "m")
     assert memory(cluster) - before < 10 * MEBIBYTE
+
+
+@pytest.mark.parametrize("registered", [False, True])
+async def test_who_holds_more_than_may_be_unread_at_once_gets_all_of_it_again(
+    cluster: Cluster, client: Client, connect: Connect, queue: str, name: str, registered: bool
+) -> None:
+    """In slices: as one answer it would be more than a connection may have, and the client could never come back."""
+    count = 72  # MiB, and 64 at once are too much
+    await post_large(client, queue, count)
+    reader = await connect(cluster.node, hold=PATIENCE)
+    if registered:
+        await reader.register(name)
+    label = await reader.subscribe(queue, in_flight=count)
+    held = await reader.messages(label, count)
+    await reader.close()
+    back = await connect(cluster.node, **({"hold": 1} if registered else {"id": reader.id, "resend": "true"}))
+    if registered:
+        await back.register_when_free(name)
+    again = await back.messages(label if registered else None, count)
+    assert [message["index"] for message in again] == [message["index"] for message in held]
+    for message in again:
+        await back.finish(message)
+
+
+async def test_messages_that_never_become_whole_are_bounded_in_all_connections(
+    cluster: Cluster, client: Client, queue: str
+) -> None:
+    part = frame(json.dumps({"type": "post", "queue": queue, "message": "x" * 3 * MEBIBYTE}).encode())[:-1]
+    sockets = [RawWebSocket(cluster.node.url) for _ in range(12)]  # 36 MiB, and eight of the largest are 32
+    for socket in sockets:
+        with suppress(OSError):  # one of those that were closed
+            await asyncio.to_thread(socket.socket.sendall, part)
+
+    def given_up() -> float:
+        return scrape(cluster.node).value("willow_senders_given_up_total")
+
+    assert await asyncio.to_thread(wait_until, lambda: given_up() >= 1, PATIENCE)
+    assert scrape(cluster.node).value("willow_part_bytes") <= 8 * FRAME_BYTES
+    await client.post(queue, "m")
+    assert await asyncio.to_thread(wait_until, lambda: any(socket.has_ended() for socket in sockets), PATIENCE)
+    for socket in sockets:
+        socket.close()
+    assert await asyncio.to_thread(wait_until, lambda: scrape(cluster.node).value("willow_part_bytes") == 0, PATIENCE)

@@ -4,6 +4,7 @@ import asyncio
 import json
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.support.client import LOOK_SECONDS, Client
@@ -179,4 +180,8 @@ async def test_a_node_that_is_short_refuses_posts_and_nothing_else(
         async with asyncio.timeout(PATIENCE):
             while cluster.query("SELECT alarms FROM clients_node") != [([alarm],)]:
                 await asyncio.sleep(LOOK_SECONDS)
+        with pytest.raises(psycopg.errors.InsufficientResources, match=f"short of {alarm}"):
+            cluster.query("SELECT willow_post(%s, 'm'::text)", queue)
+        cluster.query("INSERT INTO clients_node (name, url) VALUES ('another', '')")  # that is short of nothing
+        cluster.query("SELECT willow_post(%s, 'm'::text)", queue)
         await client.close()

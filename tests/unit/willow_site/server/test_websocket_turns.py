@@ -9,8 +9,10 @@ from daphne.ws_protocol import WebSocketFactory
 from twisted.internet.address import IPv4Address
 from twisted.internet.testing import StringTransport
 
+from delivery.storage.meters import Incoming
 from tests.support.raw_websocket import PING, TEXT, frame
 from tests.unit.willow_site.server.test_private_attributes import HANDSHAKE
+from willow_site.server.part_messages import PartMessages
 from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
 
 FRAMES = 20_000
@@ -40,6 +42,7 @@ async def protocol() -> Any:
     factory = WebSocketFactory(server)
     factory.protocol = BrokerWebSocketProtocol
     factory.broken_sockets = SimpleNamespace(watch=lambda *_: None)
+    factory.part_messages = PartMessages(Incoming())
     factory.setProtocolOptions(utf8validateIncoming=False)
     protocol: Any = factory.buildProtocol(IPv4Address("TCP", "127.0.0.1", 1))
     protocol._raw_query_string = b""
