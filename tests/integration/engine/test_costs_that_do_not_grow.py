@@ -8,14 +8,16 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+import psycopg
 import pytest
 
-from benchmarks.driven.broker import DrivenBroker
+from benchmarks.driven.broker import FILL_GROUP, DrivenBroker
 from benchmarks.sweep.growth import GROWTHS
-from benchmarks.sweep.probe import COMMANDS, Cost, probe
+from benchmarks.sweep.probe import COMMANDS, TIMES, Cost, probe
 
 FEW, MANY = 100, 5_000
 PROBES = 3  # of which the cheapest counts: vacuum and checkpoints make single ones dearer
+ONE_BY_ONE = 2_000  # messages of a group
 MORE_WAL = 1.5  # times as much
 MORE_PAGES = 2.0  # times as many: trees grow a level
 
@@ -62,3 +64,33 @@ def test_no_command_costs_more_because_of_what_is_there_or_was_there(
         growth.grow(much, MANY)
         found += [f"beside {MANY} {growth.name}, {slope}" for slope in slopes(cheapest(little), cheapest(much))]
     assert not found, "\n".join(found)
+
+
+# As posts would have it: the first of the group is ready, and the others wait behind it.
+MAKE_A_GROUP = """
+    UPDATE delivery_message m SET group_key = 'g', state = CASE WHEN m.index = 1 THEN m.state ELSE 4 END
+    FROM queues_queue q WHERE q.id = m.queue_id AND q.name = 'group'
+"""
+
+
+def test_the_next_of_a_group_costs_no_more_because_of_those_that_have_gone(
+    brokers: tuple[DrivenBroker, DrivenBroker],
+) -> None:
+    """Each leaves an entry at the head of the index in which the group waits."""
+    broker, _ = brokers
+    broker.order("create", "group", group_in_flight=1)
+    broker.order("post", "group", ONE_BY_ONE, FILL_GROUP)
+    with psycopg.connect(broker.database_url, autocommit=True) as connection:
+        connection.execute(MAKE_A_GROUP)
+        connection.execute("VACUUM delivery_message")
+
+    def pages(messages: int) -> float:
+        before = broker.counters.read()
+        for _ in range(messages):
+            broker.order("fetch", "group")
+            broker.order("finish", "group")
+        return (broker.counters.read() - before).pages
+
+    first = min(pages(TIMES) for _ in range(PROBES))
+    pages(ONE_BY_ONE - (2 * PROBES + 1) * TIMES)
+    assert min(pages(TIMES) for _ in range(PROBES)) <= MORE_PAGES * first
