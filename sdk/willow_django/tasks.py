@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.utils import timezone
 from django.utils.crypto import get_random_string
 from django.utils.module_loading import import_string
@@ -26,7 +27,7 @@ from willow_django.tasks_api import (
     TaskResult,
     TaskResultDoesNotExist,
     TaskResultStatus,
-    task_backends,
+    normalize_json,
     task_enqueued,
 )
 
@@ -87,8 +88,8 @@ class WillowBackend(BaseTaskBackend):
             started_at=None,
             last_attempted_at=None,
             finished_at=None,
-            args=list(args),
-            kwargs=dict(kwargs),
+            args=normalize_json(list(args)),
+            kwargs=normalize_json(dict(kwargs)),
             backend=self.alias,
             errors=[],
             worker_ids=[],
@@ -149,17 +150,17 @@ def _how(task: Any, result: Any, now: datetime) -> Any:
     return how
 
 
-def task_at(path: str, backend: str, record: TaskRecord) -> Any:
-    """The task of a record, as it was enqueued."""
+def task_at(path: str, record: TaskRecord) -> Any:
+    """The task of a record, as it was enqueued. Whoever can write records must not be able to call any function."""
     found = import_string(path)
     if not isinstance(found, Task):
-        found = task_backends[backend].task_class(func=found, backend=backend)
+        raise SuspiciousOperation(f"{path} is no task.")
     return found.using(priority=record.priority, queue_name=record.queue_name, run_after=record.run_after)
 
 
 def result_of(record: TaskRecord) -> Any:
     result: Any = TaskResult(
-        task=task_at(record.path, record.backend, record),
+        task=task_at(record.path, record),
         id=record.id,
         status=TaskResultStatus[record.status],
         enqueued_at=record.enqueued_at,

@@ -104,7 +104,7 @@ print(json.dumps([told(result) for result in results]))
         ("FAILED", 2),
         ("SUCCESSFUL", 1),
     ]
-    limit = "willow_django.time_limit.TimeLimitExceeded"
+    limit = "willow_django.limits.TimeLimitExceeded"
     assert [[path for path, _ in result["errors"]] for result in told[:2]] == [[limit, limit]] * 2
 
 
@@ -134,6 +134,23 @@ def test_a_worker_says_that_it_is_well(shop: Project, tmp_path: Path) -> None:
                 return None
 
         assert wait_until(lambda: answer() == 200 and file.exists(), 2 * PATIENCE)
+
+
+def test_a_worker_starts_again_when_code_changes(shop: Project, tmp_path: Path) -> None:
+    code = "from willow_django.tasks import task\n\n\n@task\ndef answer():\n    return {}\n"
+    module = tmp_path / "changing_jobs.py"
+    module.write_text(code.format(4))
+    shop.environ["PYTHONPATH"] += f":{tmp_path}"
+    ask = RUN + "from changing_jobs import answer\nprint(json.dumps(ended(answer.enqueue()).return_value))"
+    with shop.running("willow_worker", "--reload"):
+        assert shop.python(ask) == 4
+        module.write_text(code.format("40 + 2"))
+
+        def has_changed() -> bool:
+            module.touch()  # the reloader looks now and then, and must have seen the file once before
+            return bool(shop.python(ask) == 42)
+
+        assert wait_until(has_changed, 2 * PATIENCE)
 
 
 def test_a_worker_refuses_queues_that_its_backend_does_not_have(shop_elsewhere: Project) -> None:
