@@ -80,6 +80,7 @@ class WillowBackend(BaseTaskBackend):
         """Within a transaction, the record and the message both come with its commit."""
         self.validate_task(task)
         now = timezone.now()
+        given: Any = normalize_json({"args": list(args), "kwargs": dict(kwargs)})
         result: Any = TaskResult(
             task=task,
             id=get_random_string(ID_LENGTH),
@@ -88,8 +89,8 @@ class WillowBackend(BaseTaskBackend):
             started_at=None,
             last_attempted_at=None,
             finished_at=None,
-            args=normalize_json(list(args)),
-            kwargs=normalize_json(dict(kwargs)),
+            args=given["args"],
+            kwargs=given["kwargs"],
             backend=self.alias,
             errors=[],
             worker_ids=[],
