@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-from django.core.exceptions import SuspiciousOperation
 from willow_client import GiveUp, Message, Retry
 
 from willow_django.carried import context_of
@@ -51,7 +50,9 @@ class TaskHandler:
         record = await self._records.find(job["task"])
         try:
             return begin(record, job, number)
-        except (ImportError, SuspiciousOperation) as error:  # another attempt would not find it either
+        except GiveUp:
+            raise
+        except Exception as error:  # its function is gone, or is no task: another attempt would find the same
             assert record is not None
             told = never_run(record, error)
             await self._records.save(record)

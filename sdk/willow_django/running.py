@@ -134,7 +134,7 @@ def begin(record: TaskRecord | None, job: Mapping[str, Any], number: int | None 
 
 
 def never_run(record: TaskRecord, error: Exception) -> GiveUp:
-    """Its function is not there, or is no task: the record says so."""
+    """The record says why its task cannot even begin."""
     record.errors = [*record.errors, _told(error)]
     record.status, record.finished_at = TaskResultStatus.FAILED, timezone.now()
     return GiveUp(f"{type(error).__name__}: {error}")

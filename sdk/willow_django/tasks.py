@@ -156,6 +156,9 @@ def task_at(path: str, record: TaskRecord) -> Any:
     found = import_string(path)
     if not isinstance(found, Task):
         raise SuspiciousOperation(f"{path} is no task.")
+    as_enqueued = (record.priority, record.queue_name, record.run_after)
+    if (found.priority, found.queue_name, found.run_after) == as_enqueued:
+        return found  # to make another one looks at the function's signature, which takes long
     return found.using(priority=record.priority, queue_name=record.queue_name, run_after=record.run_after)
 
 
