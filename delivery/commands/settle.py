@@ -34,6 +34,7 @@ def finish(session: Session, command: Finish) -> None:
             answer(not_claimed(command.shard, command.sequence))
         return
     request = FinishRequest(**_claim(session, command, answer), synchronous=synchronous, reply=command.reply)
+    session.claims.say_group(request)
     request.may_keep_reply = session.node.directory.may_keep_replies(command.shard)
     _submit(session, request)
 

@@ -19,13 +19,12 @@ from delivery.moves.claims import (
     QueueDemand,
     claim,
     claim_across,
-    end_popped,
     is_cut,
     pop,
     pop_across,
 )
 from delivery.moves.free_ids import FreeIds
-from delivery.moves.limits import allowances, claim_limited, spend
+from delivery.moves.limits import allowances, claim_limited, pop_limited, spend
 from delivery.moves.notices import Notices
 from delivery.protocol.fields import Stage
 from delivery.storage.advisory_locks import holding, queue_lock
@@ -105,11 +104,8 @@ class ClaimRunner:
         held_back: set[int] = set()
 
         async def run(demands: Sequence[QueueDemand], places: Sequence[Demand]) -> Sequence[Claimed]:
-            async with holding(connection, [queue_lock(queue_id)]):
-                claims = await claim_limited(connection, demands[0], places, node_id=self._node_id, pops=pops)
-                if pops:
-                    readers = [places[row.place - 1] for row in claims.rows]
-                    await end_popped(connection, claims.rows, readers, node_id=self._node_id, node_name=self._node_name)
+            take = partial(pop_limited, node_name=self._node_name) if pops else claim_limited
+            claims = await take(connection, demands[0], places, node_id=self._node_id)
             if claims.held_back:
                 held_back.add(queue_id)
             if claims.next_in is not None:

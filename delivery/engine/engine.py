@@ -239,9 +239,9 @@ class Engine:
         self, connection: StatementConnection, requests: list[PostRequest], *, hands_over: bool = True
     ) -> AfterCommit:
         if all(request.is_plain for request in requests) and _texts_are_simple(requests):
-            if any(request.command.group is not None for request in requests):
-                return await self._store_in_groups(connection, requests)
             with suppress(UniqueViolation):  # a dedupe text is known, or was until lately: it takes a closer look
+                if any(request.command.group is not None for request in requests):
+                    return await self._store_in_groups(connection, requests)
                 return await self._store_plain(connection, requests, hands_over)
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name, self._free_ids)
@@ -259,17 +259,16 @@ class Engine:
             # Some of the copies replaced another message, or were there already.
             partial(for_each, lambda copy: self.backlog.something_came(copy.queue.id), copies),
             partial(self._announce, copies),
-            partial(self._settle_groups_of, copies),
+            partial(self.groups.promoted, admission.promoted),
+            *([self.groups.settle_soon] if admission.left_groups else ()),
             later=[partial(_tell_posters, stored, admission.refused)],
         )
 
-    def _settle_groups_of(self, copies: list[Copy]) -> None:
-        if any(copy.request.command.group is not None or copy.queue.settings.group_in_flight for copy in copies):
-            self.groups.settle_soon()
-
     async def _store_in_groups(self, connection: StatementConnection, requests: list[PostRequest]) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
-        inserted, promoted = await store_in_groups(connection, copies, self._node_id, self._free_ids)
+        inserted, promoted = await store_in_groups(
+            connection, copies, self._node_id, self._free_ids, once=_have_texts(requests)
+        )
         refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}
         stored = [copy for copy in copies if copy.request not in refused]
         self.moves.posted += len(stored)
@@ -288,8 +287,9 @@ class Engine:
         flushed = any(request.synchronous for request in requests)
         places = self._handover.keep_places(copies, flushed=flushed) if hands_over else {}
         try:
-            once = any(request.command.dedupe is not None for request in requests)
-            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids, once=once)
+            inserted = await insert_copies(
+                connection, copies, self._node_id, places, self._free_ids, once=_have_texts(requests)
+            )
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
                 self.backlog.something_came(copy.queue.id)
@@ -348,14 +348,18 @@ class Engine:
         )
 
 
+def _have_texts(requests: Iterable[PostRequest]) -> bool:
+    return any(request.command.dedupe is not None for request in requests)
+
+
 def _texts_are_simple(requests: Sequence[PostRequest]) -> bool:
-    """No dedupe text comes twice, and none comes beside a message with extras, which another statement stores."""
+    """No dedupe text comes twice."""
     texts = [
         (request.copies[0].queue.id, request.command.dedupe)
         for request in requests
         if request.command.dedupe is not None
     ]
-    return len(set(texts)) == len(texts) and not (texts and any(request.has_extras for request in requests))
+    return len(set(texts)) == len(texts)
 
 
 def node_is_stopping() -> WillowError:

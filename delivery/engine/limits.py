@@ -31,8 +31,9 @@ class Limits:
         return queue is not None and (queue.limits_pops if pops else queue.limits_claims)
 
     def apply_to_groups(self, queue_id: int) -> bool:
+        """Also if nobody here knows: its messages may have been claimed on another node."""
         queue = self._queue(queue_id)
-        return queue is not None and queue.settings.group_in_flight is not None
+        return queue is None or queue.settings.group_in_flight is not None
 
     def expect(self, queue_id: int, seconds: float) -> None:
         """Its rate allows the next message then, and somebody waits for it."""

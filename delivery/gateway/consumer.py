@@ -30,7 +30,7 @@ from delivery.protocol.frames import Error, Hello
 from delivery.protocol.json.too_large import too_large as json_too_large
 from delivery.protocol.limits import FrameEnds, Limits, too_many_fragments
 from delivery.protocol.version import VERSION
-from delivery.sessions.resending import send_again
+from delivery.sessions.restoring import send_again
 from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
 

@@ -3,6 +3,7 @@
 All of it happens with the queues' rows locked, so two batches with the same key or text cannot pass each other.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.moves.free_ids import LONG_AGO, FreeIds
-from delivery.moves.groups import Group, touch_groups
+from delivery.moves.groups import Group, arranging, made_ready, touch_groups
 from delivery.moves.posting import (
     Copy,
     PostRequest,
@@ -18,18 +19,25 @@ from delivery.moves.posting import (
     insert_copies,
     message_columns,
     queue_is_gone,
+    urgent_groups,
 )
 from delivery.moves.removal import DroppedForRoom, drop_oldest
 from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.advisory_locks import group_lock, take
 from delivery.storage.columns import BigintColumn, TextColumn
+from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
 from queues.definitions import QueueRecord
 from queues.models import Overflow
 
 
 class Admission:
-    """One batch on its way into the queues."""
+    """One batch on its way into the queues.
+
+    `decides_groups`: it is said at once which messages of their groups may go. Not for a transaction that has locked
+    messages already: it leaves that to `settle_groups`, or it could wait for somebody who waits for it.
+    """
 
     def __init__(
         self,
@@ -38,9 +46,14 @@ class Admission:
         node_id: int | None,
         node_name: str,
         free_ids: FreeIds | None = None,
+        *,
+        decides_groups: bool = True,
     ) -> None:
+        self._decides_groups = decides_groups
         self.refused: dict[PostRequest, WillowError] = {}
         self.dropped: list[DroppedForRoom] = []
+        self.promoted: Counter[int] = Counter()  # by queue: messages that urgent ones of their group let go
+        self.left_groups = False  # whether notes of groups were left, on which `settle_groups` is to decide
         self.began = free_ids.moment if free_ids else LONG_AGO  # for the IDs that it leaves free
         self._connection = connection
         self._requests = requests
@@ -56,6 +69,7 @@ class Admission:
         self._replacing: dict[Copy, str | None] = {}
 
     async def admit(self) -> None:
+        await self._lock_groups()
         await self._lock_queues()
         self._collapse_texts()
         await self._find_dedupe_repeats()
@@ -68,7 +82,7 @@ class Admission:
         if replacing := [copy for copy in arriving if copy in self._replacing]:
             await self._replace(replacing)
         if fresh := [copy for copy in arriving if copy not in self._replacing]:
-            await insert_copies(self._connection, fresh, self._node_id, free_ids=self._free_ids)
+            await self._insert(fresh)
         self._answer_followers()
         await self._remember_dedupe([*arriving, *self._unique_repeats])
         await self._drop_oldest()
@@ -77,6 +91,20 @@ class Admission:
         for copy in self._arriving:
             if copy.request not in self.refused and copy not in self._followers and copy not in self._repeats:
                 yield copy
+
+    async def _lock_groups(self) -> None:
+        """Before all rows, as everybody does who decides about groups."""
+        if self._decides_groups and (
+            locks := [group_lock(*group) for copy in self._arriving if (group := copy.group) is not None]
+        ):
+            await take(self._connection, locks)
+
+    async def _insert(self, fresh: list[Copy]) -> None:
+        await insert_copies(
+            self._connection, fresh, self._node_id, free_ids=self._free_ids, has_group_locks=self._decides_groups
+        )
+        if self._decides_groups and (urgent := urgent_groups(fresh)):
+            self.promoted = made_ready(await fetch_batch(self._connection, *arranging(urgent)))
 
     async def _lock_queues(self) -> None:
         cursor = await self._connection.execute(statement("lock_queues"), {"queue_id": sorted(self._queues)})
@@ -197,6 +225,7 @@ class Admission:
         left = [Group(copy.queue.id, name) for copy in copies if (name := self._replacing[copy]) is not None]
         joined = [group for copy in copies if (group := copy.group) is not None]
         await touch_groups(self._connection, [*left, *joined])
+        self.left_groups |= bool(left or joined)
 
     async def _remember_dedupe(self, stored: list[Copy]) -> None:
         named = [
@@ -226,6 +255,7 @@ class Admission:
         }
         excess = {queue_id: count for queue_id, count in excess.items() if count > 0}
         if excess:
+            self.left_groups = True  # perhaps: of those that had to make room
             self.dropped = await drop_oldest(self._connection, excess, node_id=self._node_id, node_name=self._node_name)
 
 

@@ -12,16 +12,17 @@ from psycopg import AsyncConnection
 
 from delivery.moves.dead_letters import Buried, BuriedRow, bury
 from delivery.moves.free_ids import LONG_AGO, FreeIds
-from delivery.moves.groups import groups_of, lock_and_arrange
+from delivery.moves.groups import UNKNOWN_GROUP, Group, arranging, made_ready
 from delivery.moves.leases import keepalive
 from delivery.moves.message_id import held_columns
 from delivery.moves.notices import Notices, why_unanswered
 from delivery.protocol.errors import Code, WillowError
+from delivery.storage.advisory_locks import group_lock, taking
 from delivery.storage.after_commit import AfterCommit, Step, for_each, guarded
 from delivery.storage.columns import BigintColumn, ByteaColumn, Column, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch, unavailable, without_values
 from delivery.storage.meters import Moves
-from delivery.storage.statement_connection import StatementConnection
+from delivery.storage.statement_connection import Statement, StatementConnection
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import Outcome, Reason
 
@@ -62,6 +63,7 @@ class FinishRequest(Ending):
     client: str | None = None
     reply: bytes | None = None
     may_keep_reply: bool = False  # its queue keeps replies, or it is not known whether it does
+    group: str | None = UNKNOWN_GROUP
 
     @property
     def weight(self) -> int:
@@ -146,6 +148,11 @@ class Released(NamedTuple):
     group_key: str | None
 
 
+class GroupHeld(NamedTuple):
+    place: int
+    group_key: str | None
+
+
 class HeldElsewhere(NamedTuple):
     place: int
 
@@ -158,18 +165,29 @@ async def finish(
     node_id: int | None,
     node_name: str,
 ) -> list[Finished]:
+    return await fetch_batch(connection, *finishing(claims, outcome=outcome, node_id=node_id, node_name=node_name))
+
+
+def finishing(claims: Sequence[FinishRequest], *, outcome: Outcome, node_id: int | None, node_name: str) -> Statement:
     common = {"outcome": outcome.value, "node": node_id, "node_name": node_name}
     if any(claim.may_keep_reply for claim in claims):
-        return await fetch_batch(connection, statement("finish_keeping"), finish_columns(claims) | common, Finished)
+        return Statement(statement("finish_keeping"), finish_columns(claims) | common, Finished)
     if len(claims) == 1:
-        return await fetch_batch(connection, statement("finish_one"), _finish_values(claims[0]) | common, Finished)
-    return await fetch_batch(connection, statement("finish"), finish_columns(claims) | common, Finished)
+        return Statement(statement("finish_one"), _finish_values(claims[0]) | common, Finished)
+    return Statement(statement("finish"), finish_columns(claims) | common, Finished)
 
 
 def _finish_values(claim: FinishRequest) -> dict[str, Any]:
     """For finish_one.sql, what `finish_columns` is for finish.sql."""
     return {
         name: getattr(claim, name) for name in ("queue_id", "sequence", "index", "holder", "attempt", "client", "reply")
+    }
+
+
+def _places(claims: Sequence[Ending]) -> dict[str, Column]:
+    return {
+        "queue_id": BigintColumn([claim.queue_id for claim in claims]),
+        "index": BigintColumn([claim.index for claim in claims]),
     }
 
 
@@ -230,13 +248,7 @@ class Endings:
     async def run_finishes(self, connection: StatementConnection, requests: list[FinishRequest]) -> AfterCommit:
         ordered = in_lock_order(requests)
         moment = self._free_ids.moment
-        promoted: Counter[int] = Counter()
-        if any(self._has_groups(queue_id) for queue_id in {request.queue_id for request in requests}):
-            async with connection.short_transaction():
-                rows = await self._finish(connection, ordered)
-                promoted = await lock_and_arrange(connection, groups_of(rows))
-        else:
-            rows = await self._finish(connection, ordered)
+        rows, promoted = await self._finish(connection, ordered)
         self._moves.finished += len(rows)
         return AfterCommit(
             partial(self._free_ids.give, rows, moment),
@@ -250,10 +262,26 @@ class Endings:
         if any(row.group_key is not None for row in rows):
             guarded(self._groups_touched)
 
-    async def _finish(self, connection: AsyncConnection[Any], ordered: Sequence[FinishRequest]) -> list[Finished]:
-        return await finish(
-            connection, ordered, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name
-        )
+    async def _finish(
+        self, connection: StatementConnection, ordered: Sequence[FinishRequest]
+    ) -> tuple[list[Finished], Counter[int]]:
+        """Which claims ended; and by queue, how many messages of their groups may go in their place."""
+        ending = finishing(ordered, outcome=Outcome.FINISHED, node_id=self._node_id, node_name=self._node_name)
+        groups = await self._groups_of(connection, ordered)
+        if not groups:
+            return await fetch_batch(connection, *ending), Counter()
+        locks = [group_lock(*group) for group in groups]
+        _, rows, arranged = await connection.rows_of_all([taking(locks), ending, arranging(groups)])
+        return rows, made_ready(arranged)
+
+    async def _groups_of(self, connection: StatementConnection, ordered: Sequence[FinishRequest]) -> set[Group]:
+        """Where queues bound them. A claimed message keeps its group, so it can be looked up before."""
+        grouped = [request for request in ordered if self._has_groups(request.queue_id)]
+        if unknown := [request for request in grouped if request.group == UNKNOWN_GROUP]:
+            found = dict(await fetch_batch(connection, statement("groups_held"), _places(unknown), GroupHeld))
+            for place, request in enumerate(unknown, 1):
+                request.group = found.get(place)
+        return {Group(request.queue_id, request.group) for request in grouped if request.group is not None}
 
     def _tell_of_promoted(self, promoted: Counter[int]) -> None:
         for queue_id in promoted:

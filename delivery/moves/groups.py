@@ -14,9 +14,11 @@ from psycopg import AsyncConnection
 from delivery.storage.advisory_locks import group_lock, take
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.connection import fetch_batch
+from delivery.storage.statement_connection import Statement
 from delivery.storage.statements import statement
 
 GROUPS_AT_ONCE = 200
+UNKNOWN_GROUP = ""  # of a message of which it is not known whether it has one
 MEMBERS_LOOKED_AT = 500  # of one group, of those that may go or wait
 
 
@@ -30,20 +32,24 @@ class Arranged(NamedTuple):
     goes: bool
 
 
-async def arrange_groups(connection: AsyncConnection[Any], groups: Sequence[Group]) -> Counter[int]:
-    """In a transaction that holds their locks. By queue: how many messages are ready that were not."""
-    values = _columns(groups) | {"limit": MEMBERS_LOOKED_AT}
-    rows = await fetch_batch(connection, statement("arrange_groups"), values, Arranged)
-    return Counter(row.queue_id for row in rows if row.goes)
+def arranging(groups: Iterable[Group]) -> Statement:
+    """For a transaction that holds the locks of these groups."""
+    values = _columns(sorted(set(groups))) | {"limit": MEMBERS_LOOKED_AT}
+    return Statement(statement("arrange_groups"), values, Arranged)
+
+
+def made_ready(arranged: Iterable[Arranged]) -> Counter[int]:
+    """By queue: how many messages are ready that were not."""
+    return Counter(row.queue_id for row in arranged if row.goes)
 
 
 async def lock_and_arrange(connection: AsyncConnection[Any], groups: Iterable[Group]) -> Counter[int]:
     """In the caller's transaction."""
-    touched = sorted(set(groups))
+    touched = set(groups)
     if not touched:
         return Counter()
     await take(connection, [group_lock(*group) for group in touched])
-    return await arrange_groups(connection, touched)
+    return made_ready(await fetch_batch(connection, *arranging(touched)))
 
 
 async def touch_groups(connection: AsyncConnection[Any], groups: Iterable[Group]) -> None:

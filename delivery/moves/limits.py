@@ -1,42 +1,26 @@
 """Claims from queues that have limits: never more at a time than `max_in_flight`, and no faster than `rate`.
 
-The caller holds the locks of the queues (storage/advisory_locks.py), taken before any of these statements: what they
-count is all there is.
+Each queue has a lock (storage/advisory_locks.py), taken before any of these statements: what they count is all there
+is.
 """
 
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
-from delivery.moves.claims import Claimed, ClaimTerms, QueueDemand, place_columns
+from delivery.moves.claims import Claimed, ClaimTerms, QueueDemand, end_popped, place_columns
+from delivery.storage.advisory_locks import holding, queue_lock, taking
 from delivery.storage.columns import BigintColumn
 from delivery.storage.connection import fetch_batch
+from delivery.storage.statement_connection import Statement, StatementConnection
 from delivery.storage.statements import statement
 from queues.integer_ranges import BIGINT_MAX
 
-
-class LimitedRow(NamedTuple):
-    """A row of `claim_limited`: those of Claimed, and the same in each row what the limits allowed."""
-
-    place: int | None
-    queue_id: int
-    sequence: int
-    index: int  # type: ignore[assignment]  # tuples have a method of that name
-    attempts: int
-    priority: int
-    body: bytes
-    work_timeout: float
-    poster: int | None
-    poster_node: int | None
-    label: int | None
-    notify: int
-    headers: dict[str, str] | None
-    group_key: str | None
-    most: int | None
-    next_in: float | None
+# A row of `claim_limited`: that of a claim, if one could be made; and in each row, what the limits allowed.
+LimitedRow = namedtuple("LimitedRow", (*Claimed._fields, "most", "next_in"))  # type: ignore[misc]
 
 
 class Allowance(NamedTuple):
@@ -59,22 +43,46 @@ class LimitedClaims:
 
 
 async def claim_limited(
-    connection: AsyncConnection[Any],
+    connection: StatementConnection, demand: QueueDemand, places: Sequence[ClaimTerms], *, node_id: int
+) -> LimitedClaims:
+    """As `claim`, from one queue."""
+    locking = taking([queue_lock(demand.queue_id)])
+    _, rows = await connection.rows_of_all([locking, claiming_limited(demand, places, node_id=node_id)])
+    return _limited_claims(rows, len(places))
+
+
+async def pop_limited(
+    connection: StatementConnection,
     demand: QueueDemand,
     places: Sequence[ClaimTerms],
     *,
     node_id: int,
-    pops: bool = False,
+    node_name: str,
 ) -> LimitedClaims:
-    """As `claim`, from one queue. `pops`: they end at once, and take up no place."""
+    """As `claim_limited`. What it takes ends at once, takes up no place, and its poster hears of no assignment."""
+    async with holding(connection, [queue_lock(demand.queue_id)]):
+        rows = await fetch_batch(connection, *claiming_limited(demand, places, pops=True))
+        claims = _limited_claims(rows, len(places))
+        readers = [places[row.place - 1] for row in claims.rows]
+        await end_popped(connection, claims.rows, readers, node_id=node_id, node_name=node_name)
+    return claims
+
+
+def claiming_limited(
+    demand: QueueDemand, places: Sequence[ClaimTerms], *, node_id: int | None = None, pops: bool = False
+) -> Statement:
+    """For a transaction that holds the lock of the queue."""
     values = demand._asdict() | place_columns(places) | {"node": node_id, "pops": pops}
     values["limited"] = BigintColumn([demand.queue_id])
-    rows = await fetch_batch(connection, statement("claim_limited"), values, LimitedRow)
+    return Statement(statement("claim_limited"), values, LimitedRow)
+
+
+def _limited_claims(rows: Sequence[Any], places: int) -> LimitedClaims:
     if not rows:  # it is paused, or gone
         return LimitedClaims(())
     claimed = [Claimed._make(row[:-2]) for row in rows if row.place is not None]
     most, next_in = rows[0].most, rows[0].next_in
-    return LimitedClaims(claimed, most is not None and len(claimed) == most < len(places), next_in)
+    return LimitedClaims(claimed, most is not None and len(claimed) == most < places, next_in)
 
 
 async def allowances(connection: AsyncConnection[Any], queue_ids: Iterable[int], *, pops: bool) -> dict[int, int]:

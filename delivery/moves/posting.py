@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from operator import itemgetter
@@ -13,14 +13,14 @@ from psycopg import AsyncConnection
 from psycopg.errors import UniqueViolation
 
 from delivery.moves.free_ids import LONG_AGO, NEW_ID, FreeId, FreeIds
-from delivery.moves.groups import Group, arrange_groups
+from delivery.moves.groups import Group, arranging, made_ready
 from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
-from delivery.storage.advisory_locks import group_lock, holding
+from delivery.storage.advisory_locks import group_lock, taking
 from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
-from delivery.storage.statement_connection import StatementConnection
+from delivery.storage.statement_connection import Statement, StatementConnection
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import NAMED_SEVERAL, READY, REQUEST, SYNC, WRITE
 from queues.definitions import QueueRecord
@@ -130,12 +130,7 @@ class PostRequest:
         # Who may ask for the reply. Known by the session, too, but sessions are forgotten.
         self.poster_key = poster.key_id if any(queue.settings.keep_replies for queue in queues) else None
         # Stored without a look at what its queue holds, unless its dedupe text turns out to be known.
-        self.is_plain = (
-            len(queues) == 1
-            and queues[0].is_plain
-            and command.unique is None
-            and (command.dedupe is None or not self.has_extras)
-        )
+        self.is_plain = len(queues) == 1 and queues[0].is_plain and command.unique is None
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
 
     @property
@@ -212,11 +207,47 @@ async def insert_copies(
     `once` remembers their dedupe texts too. If one of these is known, UniqueViolation is raised and nothing stored.
     `has_group_locks`: the caller holds the locks of their groups, so it can be said which may go.
     """
+
+    async def run(ids: Sequence[FreeId]) -> list[Stored]:
+        posting = _posting(copies, ids, node_id, takers, once=once, has_group_locks=has_group_locks)
+        return await fetch_batch(connection, *posting)
+
+    return await _with_ids(copies, free_ids, run)
+
+
+async def store_in_groups(
+    connection: StatementConnection, copies: Sequence[Copy], node_id: int, free_ids: FreeIds, *, once: bool
+) -> tuple[Inserted, Counter[int]]:
+    """As `insert_copies`, of copies of which some belong to groups. By queue also: how many older ones they let go."""
+    urgent = urgent_groups(copies)
+    ready: Counter[int] = Counter()
+
+    async def run(ids: Sequence[FreeId]) -> list[Stored]:
+        locking = taking(group_lock(*group) for copy in copies if (group := copy.group) is not None)
+        posting = _posting(copies, ids, node_id, once=once, has_group_locks=True)
+        steps = [locking, posting, arranging(urgent)] if urgent else [locking, posting]
+        _, rows, *arranged = await connection.rows_of_all(steps)
+        for one in arranged:
+            ready.update(made_ready(one))
+        return rows
+
+    return await _with_ids(copies, free_ids, run), ready
+
+
+def urgent_groups(copies: Iterable[Copy]) -> set[Group]:
+    """Of messages that go before those of their group that came earlier, if nobody has these yet."""
+    urgent = (copy.group for copy in copies if copy.request.command.priority > 0)
+    return {group for group in urgent if group is not None}
+
+
+async def _with_ids(
+    copies: Sequence[Copy], free_ids: FreeIds | None, run: Callable[[Sequence[FreeId]], Awaitable[list[Stored]]]
+) -> Inserted:
+    """Store copies with IDs that are free, which stay free if a dedupe text is known."""
     moment = free_ids.moment if free_ids else LONG_AGO
     ids = [free_ids.take(copy.queue.id) for copy in copies] if free_ids else [NEW_ID] * len(copies)
     try:
-        rows = await _insert(connection, copies, ids, node_id, takers, once=once, has_group_locks=has_group_locks)
-        return _numbered(copies, rows)
+        return _numbered(copies, await run(ids))
     except UniqueViolation:
         for copy, one in zip(copies, ids, strict=True):
             if free_ids:
@@ -224,48 +255,31 @@ async def insert_copies(
         raise
 
 
-async def store_in_groups(
-    connection: StatementConnection, copies: Sequence[Copy], node_id: int, free_ids: FreeIds
-) -> tuple[Inserted, Counter[int]]:
-    """Store copies of which some belong to groups. By queue also: how many older ones they let go."""
-    groups = {copy: group for copy in copies if (group := copy.group) is not None}
-    async with holding(connection, [group_lock(*group) for group in groups.values()]):
-        inserted = await insert_copies(connection, copies, node_id, free_ids=free_ids, has_group_locks=True)
-        urgent = {group for copy, group in groups.items() if copy.request.command.priority > 0}
-        # They go before those of their group that came earlier, if nobody has these yet.
-        ready = await arrange_groups(connection, sorted(urgent)) if urgent else Counter()
-    return inserted, ready
-
-
-async def _insert(
-    connection: AsyncConnection[Any],
+def _posting(
     copies: Sequence[Copy],
     ids: Sequence[FreeId],
     node_id: int | None,
-    takers: Takers,
+    takers: Takers = NOBODY,
     *,
     once: bool,
     has_group_locks: bool,
-) -> list[Stored]:
+) -> Statement:
     has_extras = any(copy.request.has_extras for copy in copies)
     if len(copies) == 1 and not has_extras and not once:
         values = _message_values(copies[0], ids[0], node_id, takers.get(copies[0]))
-        return await fetch_batch(connection, statement("post_one"), values, Stored)
-    columns = message_columns(copies, node_id, takers)
-    if once:
-        columns |= _dedupe_column(copies)
+        return Statement(statement("post_one"), values, Stored)
+    columns = message_columns(copies, node_id, takers) | _dedupe_column(copies, remembered=once)
     if not has_extras and all(copy.queue.id == copies[0].queue.id for copy in copies):
-        query = statement("post_once_to_one") if once else statement("post_to_one")
         columns |= {"queue_id": copies[0].queue.id} | _ids_of_one_queue(ids)
-        return await fetch_batch(connection, query, columns, Stored)
+        return Statement(statement("post_once_to_one") if once else statement("post_to_one"), columns, Stored)
     columns |= {
         "sequence": BigintColumn([one.sequence for one in ids]),
         "former": BigintColumn([one.former for one in ids]),
     }
     if has_extras:
         columns |= extra_columns(copies) | {"decided": has_group_locks}
-        return await fetch_batch(connection, statement("post_with"), columns, Stored)
-    return await fetch_batch(connection, statement("post_once") if once else statement("post"), columns, Stored)
+        return Statement(statement("post_with"), columns, Stored)
+    return Statement(statement("post_once") if once else statement("post"), columns, Stored)
 
 
 def _ids_of_one_queue(ids: Sequence[FreeId]) -> dict[str, Any]:
@@ -319,9 +333,9 @@ def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers 
     }
 
 
-def _dedupe_column(copies: Sequence[Copy]) -> dict[str, Any]:
+def _dedupe_column(copies: Sequence[Copy], *, remembered: bool) -> dict[str, Any]:
     return {
-        "dedupe": TextColumn([copy.request.command.dedupe for copy in copies]),
+        "dedupe": TextColumn([copy.request.command.dedupe if remembered else None for copy in copies]),
         "dedupe_seconds": settings.WILLOW.dedupe_seconds,
     }
 

@@ -72,7 +72,7 @@ async def transfer(
     """
     requests = [PostRequest(NobodyPosts(), _post(row, target, afresh), [target], headers=row.headers) for row in rows]
     copies = [request.copies[0] for request in requests]
-    admission = Admission(connection, requests, None, by)
+    admission = Admission(connection, requests, None, by, decides_groups=False)
     await admission.admit()
     result = Transfer(left_notices=bool(admission.dropped))
     for row, request, copy in zip(rows, requests, copies, strict=True):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import AsyncConnection
 
-from delivery.moves.endings import FailRequest, ReleaseRequest
+from delivery.moves.endings import FailRequest, FinishRequest, ReleaseRequest
+from delivery.moves.groups import UNKNOWN_GROUP
 from delivery.moves.states import Reason
 from delivery.protocol.errors import Code, WillowError
 from delivery.sessions.ordering import OneAtATime
@@ -36,6 +37,7 @@ class Claim:
     work_timeout: float  # seconds
     deadline: float  # of the monotonic clock
     place_is_free: Callable[[], None] | None  # called when the claim ends, for the subscription that it came through
+    group: str | None
 
 
 class Claims:
@@ -65,12 +67,18 @@ class Claims:
             return claim.index
         return index
 
+    def say_group(self, request: FinishRequest) -> None:
+        """The next of its group can go with the statement that ends this one, if it is known which group that is."""
+        claim = self._claims.get((request.queue_id, request.sequence))
+        if claim is not None and claim.index == request.index:
+            request.group = claim.group
+
     # how claims begin
 
-    def resume(self, held: Iterable[tuple[int, int, int, float]]) -> None:
+    def resume(self, held: Iterable[tuple[int, int, int, float, str | None]]) -> None:
         """Take over what the session held over an earlier connection: rows of held_by.sql."""
-        for queue_id, sequence, index, work_timeout in held:
-            self._add((queue_id, sequence), index, UNKNOWN_ATTEMPT, work_timeout)
+        for queue_id, sequence, index, work_timeout, group in held:
+            self._add((queue_id, sequence), index, UNKNOWN_ATTEMPT, work_timeout, group=group)
         self._resumed = frozenset(self._claims)
 
     def hand_over(
@@ -88,7 +96,7 @@ class Claims:
         for left, row in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
             claim_id = (row.queue_id, row.sequence)
             self.let_go(claim_id, None)  # an earlier message with this ID, whose claim has ended without our knowing
-            self._add(claim_id, row.index, row.attempts, row.work_timeout, place_is_free)
+            self._add(claim_id, row.index, row.attempts, row.work_timeout, place_is_free, group=row.group_key)
             self._session.send_message(label, row, finished=False, left=left if counts else None)
 
     def take_request(self, request: Any) -> bool:
@@ -107,8 +115,18 @@ class Claims:
         attempt: int,
         work_timeout: float,
         place_is_free: Callable[[], None] | None = None,
+        *,
+        group: str | None = UNKNOWN_GROUP,
     ) -> None:
-        self._claims[claim_id] = Claim(index, attempt, work_timeout, time.monotonic() + work_timeout, place_is_free)
+        deadline = time.monotonic() + work_timeout
+        self._claims[claim_id] = Claim(index, attempt, work_timeout, deadline, place_is_free, group)
+
+    def will_be_sent(self, held: Iterable[Any]) -> None:
+        """What the session holds is its own from now on, also before it is sent again."""
+        new = {(row.queue_id, row.sequence): row for row in held if (row.queue_id, row.sequence) not in self._claims}
+        for claim_id, row in new.items():
+            self._add(claim_id, row.index, row.attempts, row.work_timeout, group=row.group_key)
+        self._resumed |= new.keys()
 
     def not_sent_here(self, rows: Iterable[Any]) -> list[Any]:
         """Of messages that this session holds, those that were not sent over this connection."""
@@ -153,7 +171,7 @@ class Claims:
 
     async def _forget_ended(self, connection: AsyncConnection[Any], doubtful: dict[ClaimId, Claim]) -> None:
         cursor = await connection.execute(statement("held_by"), {"holder": self._session.session_id})
-        held = {(queue_id, sequence): index for queue_id, sequence, index, _ in await cursor.fetchall()}
+        held = {(queue_id, sequence): index for queue_id, sequence, index, _, _ in await cursor.fetchall()}
         for claim_id, claim in doubtful.items():
             if held.get(claim_id) != claim.index and self._claims.get(claim_id) is claim:
                 self.let_go(claim_id, claim.index)

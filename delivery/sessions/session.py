@@ -17,6 +17,7 @@ from delivery.sessions.node_interface import NodeInterface
 from delivery.sessions.ordering import HeldBack
 from delivery.sessions.posts import Posts
 from delivery.sessions.reads import Reads
+from delivery.sessions.resending import Resending
 from delivery.sessions.subscriptions import Subscriptions
 from delivery.sessions.under_way import Reply, UnderWay
 from queues.definitions import Definer
@@ -80,6 +81,7 @@ class Session:
         self.posts = Posts(self)
         self.reads = Reads(self)
         self.subscriptions = Subscriptions(self)
+        self.resending = Resending(self)
         self._restored = False
         self._lives_elsewhere = False
 
@@ -98,7 +100,7 @@ class Session:
         self.session_id = session_id
 
     def resumed(
-        self, session_id: int, client: RegisteredClient | None, held: Iterable[tuple[int, int, int, float]]
+        self, session_id: int, client: RegisteredClient | None, held: Iterable[tuple[int, int, int, float, str | None]]
     ) -> None:
         """It goes on with what an earlier connection left: its number, its client and the messages that it held."""
         self.session_id = session_id
@@ -190,6 +192,7 @@ class Session:
 
     def go_on_reading(self) -> None:
         """The client has read enough: it is given messages again."""
+        self.resending.go_on()
         self.reads.go_on()
         self.subscriptions.go_on()
 
@@ -201,6 +204,7 @@ class Session:
         """Called by the poll: messages whose time is over without a word from the client."""
         self.subscriptions.send_overdue_again()
         self.claims.look_after_overdue()
+        self.resending.go_on()
 
     def close(self) -> None:
         """The socket is gone: read nothing more. What is held has failed, unless the client asked to hold it."""

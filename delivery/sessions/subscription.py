@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from delivery.engine.demands import Demand
@@ -67,14 +68,23 @@ class Subscription:
             reader.pump()
 
     def start(
-        self, queues: Sequence[QueueRecord], positions: Mapping[int, StartPosition], held: Sequence[Any] = ()
+        self, queues: Sequence[QueueRecord], positions: Mapping[int, StartPosition], held: Iterable[int] = ()
     ) -> None:
-        """Begin to read. `held`: messages from an earlier session of the client, which are sent again first."""
+        """Begin to read. `held`: the queues of messages from an earlier session of the client, which take up places
+        and will be sent again."""
         self._watch = self._session.node.directory.watch(self.terms.name, self.terms.tags, self.terms.match, self.join)
-        self._held = Counter(self._reader_key(row.queue_id) for row in held)
+        self._held = Counter(map(self._reader_key, held))
         self._read([queue for queue in queues if self._begins_with(queue, positions.get(queue.id))])
-        for row in held:
-            self._hand_out(self._demands[self._reader_key(row.queue_id)], [row])
+
+    def send_again(self, queue_id: int, row: Any | None) -> None:
+        """A message that the client held before; None: it has ended meanwhile, and its place is free."""
+        demand = self._demands.get(self._reader_key(queue_id))
+        if demand is None:  # its queue was one too many to be read
+            self._session.claims.hand_over(self.terms.label, [] if row is None else [row])
+        elif row is not None:
+            self._hand_out(demand, [row])
+        else:
+            self._place_is_free(demand)
 
     def _reader_key(self, queue_id: int) -> int:
         return queue_id if self.terms.match == "any" else 0
@@ -181,12 +191,12 @@ class Subscription:
             self._session.claims.release_unsent(messages)
             return
 
-        def place_is_free() -> None:
-            demand.places += 1
-            if not demand.ended:
-                self._session.node.engine.waiters.refill(demand)
+        self._session.claims.hand_over(demand.label, messages, partial(self._place_is_free, demand))
 
-        self._session.claims.hand_over(demand.label, messages, place_is_free)
+    def _place_is_free(self, demand: Demand) -> None:
+        demand.places += 1
+        if not demand.ended:
+            self._session.node.engine.waiters.refill(demand)
 
     def went_empty(self, demand: Demand) -> None:
         """A subscription has no end of its waiting."""

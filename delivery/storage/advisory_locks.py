@@ -6,17 +6,17 @@ before its rows, and in ascending order, so that no two wait for each other.
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import Any, LiteralString
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from psycopg import AsyncConnection
 
-from delivery.storage.statement_connection import StatementConnection
+from delivery.storage.columns import BigintColumn
+from delivery.storage.connection import fetch_batch
+from delivery.storage.statement_connection import Statement, StatementConnection
+from delivery.storage.statements import statement
 
 Lock = tuple[int, int]
-TAKE: LiteralString = (
-    "SELECT pg_advisory_xact_lock(one, other) FROM unnest(%(one)s::int[], %(other)s::int[]) AS l (one, other)"
-)
 
 QUEUE_CLASS = 945_569  # "willow" on a telephone's keys: of locks on queues
 GROUP_CLASS = 945_570  # of locks on groups: one for many groups, so that a batch never needs too many
@@ -34,11 +34,23 @@ def group_lock(queue_id: int, group: str) -> Lock:
     return GROUP_CLASS, (queue_id * GROUP_LOCKS + crc32(group.encode()) % GROUP_LOCKS) % MOST_SECOND_NUMBERS
 
 
+class LocksTaken(NamedTuple):
+    taken: int
+
+
+def taking(locks: Iterable[Lock]) -> Statement:
+    """For the beginning of a transaction."""
+    ordered = sorted(set(locks))
+    numbers = {
+        "one": BigintColumn([one for one, _ in ordered]),
+        "other": BigintColumn([other for _, other in ordered]),
+    }
+    return Statement(statement("take_locks"), numbers, LocksTaken)
+
+
 async def take(connection: AsyncConnection[Any], locks: Iterable[Lock]) -> None:
     """In a transaction that is under way."""
-    ordered = sorted(set(locks))
-    numbers = {"one": [one for one, _ in ordered], "other": [other for _, other in ordered]}
-    await connection.execute(TAKE, numbers)
+    await fetch_batch(connection, *taking(locks))
 
 
 @asynccontextmanager

@@ -1,13 +1,21 @@
 """A connection for statements that run over and over, by psycopg's documented means."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, LiteralString, NamedTuple, TypeVar
 
 from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
 Row = TypeVar("Row", bound=NamedTuple)
+
+
+class Statement(NamedTuple):
+    """What is to be run, with which values, and what its rows are."""
+
+    query: LiteralString
+    values: Mapping[str, Any]
+    row_type: type[Any]
 
 
 class StatementConnection(AsyncConnection[Any]):
@@ -21,6 +29,11 @@ class StatementConnection(AsyncConnection[Any]):
             await cursor.execute(query, values)
             check_columns(tuple(column.name for column in cursor.description or ()), row_type)
             return [row_type._make(row) for row in await cursor.fetchall()]
+
+    async def rows_of_all(self, statements: Sequence[Statement]) -> list[list[Any]]:
+        """The rows of statements that make up a transaction. None of them needs to know what another one returns."""
+        async with self.transaction():
+            return [await self.rows(*one) for one in statements]
 
     @asynccontextmanager
     async def short_transaction(self, first: str = "") -> AsyncIterator[None]:

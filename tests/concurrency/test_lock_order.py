@@ -191,7 +191,7 @@ STATEMENTS: dict[str, Parameters] = {
     "post_once": lambda: post() | once(),
     "post_once_to_one": lambda: post_to_one() | once(),
     "post_one": lambda: ONE_POST,
-    "post_with": lambda: post() | EXTRAS | {"group_key": TextColumn(["g"] * 2), "decided": True},
+    "post_with": lambda: post() | once() | EXTRAS | {"group_key": TextColumn(["g"] * 2), "decided": True},
     "lock_queues": lambda: {"queue_id": list(QUEUES)},
     "claim": demand,
     "claim_from_one": lambda: ONE_DEMAND,

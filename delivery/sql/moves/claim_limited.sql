@@ -3,7 +3,7 @@
 -- what _allowed.sql runs on: message_claimed, as far as the limit reaches; delivery_ratebucket's primary key.
 -- Shape: that of claim_from_one.sql. The caller holds the queue's lock, taken by a statement of its own, so the claims
 -- that are counted here are all there are. One row comes back also if nothing could be claimed: how many were allowed,
--- and when the rate allows the next one.
+-- and when the rate allows the next one. For pops, `node` is NULL: their posters are told of no assignment.
 WITH :ALLOWED, picked AS MATERIALIZED (
     SELECT m.row_id, a.heartbeat_timeout, row_number() OVER so_far AS place,
            sum(m.bytes) OVER so_far - m.bytes AS bytes_before
@@ -31,30 +31,10 @@ WITH :ALLOWED, picked AS MATERIALIZED (
         LIMIT least(%(places)s, a.most)
     ) m
     WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
-), assigned AS (
-    SELECT row_id, place, (%(holder)b::bigint[])[place] AS holder,
-           CASE WHEN (%(work_timeout)b::float8[])[place] < 0 THEN heartbeat_timeout
-                ELSE (%(work_timeout)b::float8[])[place] END AS work_timeout
-    FROM picked
-    WHERE bytes_before < :MOST_TAKEN_BYTES
-), claimed AS (
-    UPDATE delivery_message m
-    SET state = :CLAIMED, holder = a.holder, attempts = m.attempts + 1, assigned_at = now(), available_at = NULL,
-        work_timeout = a.work_timeout, lease_until = now() + a.work_timeout * interval '1 second'
-    FROM assigned a
-    WHERE m.ctid = a.row_id
-    RETURNING a.place, m.queue_id, m.sequence, m.index, m.attempts, m.priority, m.body, m.work_timeout,
-              m.poster, m.poster_node, m.label, m.notify, m.headers, m.group_key
-), went AS MATERIALIZED (
+), :HANDED_OUT, went AS MATERIALIZED (
     SELECT a.id AS queue_id, p.messages, p.messages < %(places)s AND a.level - p.messages < 1 AS wanted
     FROM allowed a CROSS JOIN (SELECT count(*) AS messages FROM assigned) p
-), :SPENT, noticed AS (
-    INSERT INTO delivery_pendingnotice (session_id, stage, label, queue_id, queue_name, sequence, index)
-    SELECT c.poster, :STAGE_ASSIGN, c.label, c.queue_id, CASE WHEN c.notify & :NAMED_SEVERAL > 0 THEN q.name END,
-           c.sequence, c.index
-    FROM claimed c JOIN queues_queue q ON q.id = c.queue_id
-    WHERE c.notify & :NOTIFY_ASSIGN > 0 AND c.poster_node <> %(node)s AND NOT %(pops)s::boolean
-)
+), :SPENT, :ASSIGN_NOTICED
 SELECT c.place, c.queue_id, c.sequence, c.index, c.attempts, c.priority, c.body, c.work_timeout, c.poster,
        c.poster_node, c.label, c.notify, c.headers, c.group_key,
        a.most, CASE WHEN w.wanted THEN (1 - a.level + w.messages) / a.rate END AS next_in

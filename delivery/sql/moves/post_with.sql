@@ -1,5 +1,7 @@
--- post_with: store a batch of messages as post.sql does, of which some have headers, a group, a unique text or a known key.
--- Runs on: queues_counter's and queues_queue's primary keys; message_of_group and message_behind, for messages of groups.
+-- post_with: store a batch of messages as post.sql does, of which some have headers, a group, a unique text or a known key;
+-- and remember the dedupe texts that they have, as post_once.sql does.
+-- Runs on: queues_counter's and queues_queue's primary keys; message_of_group and message_behind, for messages of groups;
+-- delivery_dedupevalue's primary key.
 -- Shape: that of post.sql. A statement of its own, so that messages without these pay nothing for them. Of a group as many
 -- are ready as may be claimed at a time, if nothing waits behind; that can be said by those who hold the locks of the groups
 -- (`decided`). For others all go behind, and the groups are noted (_groups_touched.sql).
@@ -11,11 +13,12 @@ WITH arriving AS (
         %(queue_id)b::bigint[], %(sequence)b::bigint[], %(former)b::bigint[], %(priority)b::bigint[], %(body)b::bytea[],
         %(delay)b::float8[], %(ttl)b::float8[], %(key)b::text[], %(poster)b::bigint[], %(label)b::bigint[], %(notify)b::bigint[],
         %(work_timeout)b::float8[], %(holder)b::bigint[], %(index_before)b::bigint[],
-        %(headers)b::text[], %(group_key)b::text[], %(unique_key)b::text[], %(poster_key)b::bigint[]
+        %(headers)b::text[], %(group_key)b::text[], %(unique_key)b::text[], %(poster_key)b::bigint[],
+        %(dedupe)b::text[]
     ) WITH ORDINALITY AS a (queue_id, sequence, former, priority, body, delay, ttl, key, poster, label, notify, work_timeout,
-                            holder, index_before, headers, group_key, unique_key, poster_key, place)
+                            holder, index_before, headers, group_key, unique_key, poster_key, dedupe, place)
     WINDOW of_queue AS (PARTITION BY a.queue_id ORDER BY a.place)
-), :ADVANCED, :PLACED, judged AS (
+), :ADVANCED, :PLACED, :REMEMBERED, judged AS (
     SELECT p.*,
            p.group_key IS NOT NULL AND q.group_in_flight IS NOT NULL
                AND NOT (%(decided)s::boolean AND g.open + p.in_group <= q.group_in_flight AND g.none_behind) AS behind

@@ -8,18 +8,18 @@ else about them, so this connection keeps what it has prepared and leaves its so
 import asyncio
 import re
 import select
-from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from psycopg import errors, generators
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
-from psycopg.pq.abc import PGresult
+from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
 
 from delivery.storage.columns import Column
-from delivery.storage.statement_connection import Row, StatementConnection, check_columns
+from delivery.storage.statement_connection import Row, Statement, StatementConnection, check_columns
 
 Result = TypeVar("Result")
 Steps = Generator[Any, Any, Result]  # psycopg's way to say what the socket is waited for
@@ -39,7 +39,7 @@ class Prepared:
 
 
 class ShortWayConnection(StatementConnection):
-    """Beside `rows`, which goes the short way, everything that psycopg does."""
+    """Beside `rows` and `rows_of_all`, which go the short way, everything that psycopg does."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -51,13 +51,21 @@ class ShortWayConnection(StatementConnection):
 
     async def rows(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
         """The rows of a statement, whose columns are the fields of `row_type`."""
+        return await self._again_if_forgotten(lambda: self._run(query, values, row_type))
+
+    async def rows_of_all(self, statements: Sequence[Statement]) -> list[list[Any]]:
+        """The rows of statements that make up a transaction, sent in one go: the server begins it with the first, and
+        commits it after the last. As ever, each statement sees what was committed when it began."""
+        return await self._again_if_forgotten(lambda: self._run_all(statements))
+
+    async def _again_if_forgotten(self, run: Callable[[], Awaitable[Result]]) -> Result:
         try:
-            return await self._run(query, values, row_type)
+            return await run()
         except errors.InvalidSqlStatementName:
             self.forget_prepared()
             if self.pgconn.transaction_status != TransactionStatus.IDLE:
                 raise  # the transaction is lost with it; whoever began it can begin it again
-            return await self._run(query, values, row_type)
+            return await run()
 
     def forget_prepared(self) -> None:
         """The server has lost prepared statements: ours and psycopg's are prepared again when they are needed."""
@@ -98,10 +106,41 @@ class ShortWayConnection(StatementConnection):
 
     async def _run(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
         prepared = self._known.get(query) or await self._prepare(query)
+        self._send(prepared, values)
+        return self._loaded(await self._result(ExecStatus.TUPLES_OK), prepared, row_type)
+
+    async def _run_all(self, statements: Sequence[Statement]) -> list[list[Any]]:
+        prepared = [self._known.get(one.query) or await self._prepare(one.query) for one in statements]
+        self.pgconn.enter_pipeline_mode()
+        try:
+            for known, one in zip(prepared, statements, strict=True):
+                self._send(known, one.values)
+            self.pgconn.pipeline_sync()
+            results = await self.wait(_until_in_step(self.pgconn))
+        finally:
+            self._leave_pipeline_mode()
+        for result in results:
+            if result.status != ExecStatus.TUPLES_OK:
+                raise errors.error_from_result(result)
+        return [
+            self._loaded(result, known, one.row_type)
+            for result, known, one in zip(results, prepared, statements, strict=True)
+        ]
+
+    def _leave_pipeline_mode(self) -> None:
+        if self.pgconn.status == ConnStatus.OK:
+            try:
+                self.pgconn.exit_pipeline_mode()
+            except errors.Error:  # answers are still to come, and nobody will read them
+                self._unwatch()
+                self.pgconn.finish()
+
+    def _send(self, prepared: Prepared, values: Mapping[str, Any]) -> None:
         given = [values[name] for name in prepared.parameters]
         formats = [Format.BINARY if isinstance(value, Column | bytes) else Format.TEXT for value in given]
         self.pgconn.send_query_prepared(prepared.name, list(map(self._dumped, given)), formats, Format.BINARY)
-        result = await self._result(ExecStatus.TUPLES_OK)
+
+    def _loaded(self, result: PGresult, prepared: Prepared, row_type: type[Row]) -> list[Row]:
         if prepared.row_type is not row_type:
             check_columns(_names(result), row_type)
             prepared.row_type = row_type
@@ -216,6 +255,16 @@ class ShortWayConnection(StatementConnection):
     async def close(self) -> None:
         self._unwatch()
         await super().close()
+
+
+def _until_in_step(pgconn: PGconn) -> Steps[list[PGresult]]:
+    """A result of each statement that was sent in one go. After one that fails, those of the others say nothing."""
+    results = []
+    answers = yield from generators.execute(pgconn)
+    while answers[-1].status != ExecStatus.PIPELINE_SYNC:
+        results.append(answers[-1])
+        answers = yield from generators.fetch_many(pgconn)
+    return results
 
 
 def _continued(gen: Steps[Result], wanted: Any) -> Steps[Result]:

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from delivery.inspection.filters import MessageFilter
-from delivery.operating.messages import messages_drop, messages_set_priority
+from delivery.operating.messages import messages_drop, messages_move, messages_set_priority
 from delivery.operating.queues import queue_change
+from delivery.operating.redrive_jobs import redrive_start
 from queues.models import Queue
 from tests.support.client import LOOK_SECONDS, Client, Fields
 from tests.support.cluster import PATIENCE, Cluster
@@ -113,6 +114,22 @@ async def test_however_the_first_goes_the_next_one_follows(
     await clients[1].finds_nothing(queue)
 
 
+async def test_a_client_that_comes_back_to_another_node_lets_the_next_one_go(
+    three_nodes: Cluster, connect: Connect, queue: str
+) -> None:
+    """To a node that has never heard of the queue."""
+    holder = await connect(three_nodes.nodes[0], hold=PATIENCE)
+    await holder.create(queue, group_in_flight=1)
+    await holder.post_all(queue, ["1", "2", "3"], group="g")
+    first = await holder.fetch(queue)
+    await holder.close()
+    back = await connect(three_nodes.nodes[1], id=holder.id)
+    await back.finish(first)
+    reader = await connect(three_nodes.nodes[2])
+    assert (await next_one(reader, queue))["body"] == "2"
+    await reader.finds_nothing(queue)
+
+
 async def test_pops_wait_for_nobody_of_a_group(client: Client, queue: str) -> None:
     await client.create(queue, group_in_flight=1)
     await client.post_all(queue, ["1", "2"], group="g")
@@ -175,6 +192,55 @@ async def test_an_operator_changes_bound_priorities_and_messages(
     await client.finds_nothing(queue)
     await operators.on(broker, _change, queue, None)
     assert (await next_one(client, queue))["body"] == "5"
+
+
+async def test_moved_and_redriven_messages_keep_to_their_group_there_and_here(
+    client: Client, operators: Operators, broker: Cluster, queue: str
+) -> None:
+    """Between queues that both bound their groups: who leaves lets the next one go, who comes waits behind others."""
+    here = (await client.create(queue, group_in_flight=1, retry_limit=1))["shard"]
+    await client.create(f"{queue}-there", group_in_flight=1)
+    await client.post_all(queue, ["1", "2", "3"], group="g")
+    await client.post(f"{queue}-there", "first", group="g")
+    await client.fail(await client.fetch(queue))  # "1" is dead, and "2" may go
+    chosen = MessageFilter(queue_ids=(here,), text="2")
+    await operators.on(broker, _move, chosen, f"{queue}-there")
+    third = await next_one(client, queue)
+    assert third["body"] == "3"
+    first = await next_one(client, f"{queue}-there")
+    assert first["body"] == "first"
+    await client.finds_nothing(f"{queue}-there")
+    await client.finish(first)
+    assert (await next_one(client, f"{queue}-there"))["body"] == "2"
+    dead = broker.query("SELECT id FROM queues_queue WHERE name = %s", f"{queue}.dead")[0][0]
+    await operators.on(broker, redrive_start, chosen=MessageFilter(queue_ids=(dead,)), by=OPERATOR)
+    async with asyncio.timeout(PATIENCE):
+        while broker.query("SELECT state FROM delivery_message WHERE queue_id = %s ORDER BY index", here) != [
+            (2,),
+            (4,),
+        ]:
+            await asyncio.sleep(LOOK_SECONDS)
+    await client.finds_nothing(queue)
+    await client.finish(third)
+    again = await next_one(client, queue)
+    assert (again["body"], again["group"], again["attempt"]) == ("1", "g", 1)
+
+
+def _move(chosen: MessageFilter, target: str) -> None:
+    messages_move(chosen=chosen, target=Queue.objects.get(name=target), by=OPERATOR)
+
+
+async def test_a_client_sees_what_it_posted_to_a_group_at_once(client: Client, queue: str) -> None:
+    """Also where the post takes a look at the queue first: for its `unique` text, or the bound of the queue."""
+    await client.create(queue, group_in_flight=1)
+    await client.create(f"{queue}-full", group_in_flight=1, max_length=100)
+    for name, extras in ((queue, {"dedupe": "d"}), (queue, {"unique": "u"}), (f"{queue}-full", {})):
+        await client.post(name, "m", group="g", **extras)
+        await client.finish(await client.fetch(name))
+        again = await client.post(name, "m", group="g", **extras)
+        assert again.get("duplicate", False) is ("dedupe" in extras)
+        if "dedupe" not in extras:
+            await client.finish(await client.fetch(name))
 
 
 def _change(queue: str, group_in_flight: int | None) -> None:

@@ -25,8 +25,8 @@ from delivery.moves.endings import (
     release,
 )
 from delivery.moves.free_ids import FreeIds
-from delivery.moves.groups import Group, arrange_groups
-from delivery.moves.limits import claim_limited
+from delivery.moves.groups import Group, arranging
+from delivery.moves.limits import claim_limited, claiming_limited
 from delivery.moves.message_id import MessageId
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.moves.removal import drop, drop_oldest, retain_streams
@@ -34,7 +34,7 @@ from delivery.moves.states import MOVES, Move, Outcome, State
 from delivery.moves.transfer import lock_unclaimed, transfer
 from delivery.moves.waiting import come_due, reprioritise, retry_now, rewrite
 from delivery.protocol.commands import Post
-from delivery.storage.connection import connect, fetch_rows
+from delivery.storage.connection import connect, fetch_batch, fetch_rows
 from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
 from delivery.storage.vocabulary import INDEXES_AHEAD
@@ -137,9 +137,14 @@ async def run_claim_across(stage: Stage) -> None:
     await claim_across(stage.connection, queue_ids, Wish(), places=1, evenly=False, node_id=NODE)
 
 
-async def run_claim_limited(stage: Stage, pops: bool) -> None:
+async def run_claim_limited(stage: Stage) -> None:
+    await claim_limited(stage.connection, QueueDemand(stage.queue.id, 1, LOWEST_RANK, 0), [Wish()], node_id=NODE)
+
+
+async def run_claim_limited_to_pop(stage: Stage) -> None:
+    """What pop_limited claims, before it ends it."""
     demand = QueueDemand(stage.queue.id, 1, LOWEST_RANK, 0)
-    await claim_limited(stage.connection, demand, [Wish()], node_id=NODE, pops=pops)
+    await fetch_batch(stage.connection, *claiming_limited(demand, [Wish()], pops=True))
 
 
 async def run_claim_to_pop_across(stage: Stage) -> None:
@@ -158,7 +163,7 @@ async def run_arrange(stage: Stage, urgent: bool) -> None:
             " VALUES (%s, 2, 2, 9, %s, 'm', 'g')",
             [stage.queue.id, State.BEHIND.value],
         )
-    await arrange_groups(stage.connection, [Group(stage.queue.id, "g")])
+    await fetch_batch(stage.connection, *arranging([Group(stage.queue.id, "g")]))
 
 
 async def run_assign(stage: Stage) -> None:
@@ -233,7 +238,7 @@ TRIALS: dict[str, Sequence[Trial]] = {
         Trial(partial(run_arrange, urgent=urgent), settings=(("group_in_flight", 1),), group="g")
         for urgent in (False, True)
     ],
-    "claim_limited": [Trial(partial(run_claim_limited, pops=pops)) for pops in (False, True)],
+    "claim_limited": [Trial(run_claim_limited), Trial(run_claim_limited_to_pop)],
     "claim": [Trial(run_claim)],
     "claim_from_one": [Trial(run_claim_from_one)],
     "claim_across": [Trial(run_claim_across), Trial(run_claim_to_pop_across)],

@@ -9,10 +9,11 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from delivery.storage.advisory_locks import take, taking
 from delivery.storage.columns import BigintColumn, TextColumn
 from delivery.storage.connection import connect, is_worth_another_try
 from delivery.storage.psycopg_internals.short_way import ShortWayConnection
-from delivery.storage.statement_connection import StatementConnection
+from delivery.storage.statement_connection import Statement, StatementConnection
 from tests.support.cluster import PATIENCE
 
 Lose = Callable[[StatementConnection], Awaitable[None]]
@@ -209,3 +210,74 @@ async def test_nobody_is_told_of_answers_that_were_asked_for(connection: ShortWa
     async with asyncio.timeout(PATIENCE):
         while not told:
             await asyncio.sleep(0.01)
+
+
+# several statements in one go
+
+KEEP = "INSERT INTO kept SELECT %(one)s::bigint RETURNING number AS one"
+KEPT = "SELECT number AS one FROM kept ORDER BY number"
+
+
+def keeping(*numbers: int) -> list[Statement]:
+    return [Statement(KEEP, {"one": number}, One) for number in numbers]
+
+
+@pytest.fixture
+async def keeper(either: StatementConnection) -> StatementConnection:
+    await either.execute("CREATE TEMP TABLE kept (number bigint UNIQUE)")
+    return either
+
+
+async def test_statements_in_one_go_are_one_transaction(keeper: StatementConnection) -> None:
+    *kept, seen = await keeper.rows_of_all([*keeping(1, 2), Statement(KEPT, {}, One)])
+    assert (kept, seen) == ([[(1,)], [(2,)]], [(1,), (2,)])
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        await keeper.rows_of_all(keeping(3, 1, 4))
+    assert await keeper.rows(KEPT, {}, One) == [(1,), (2,)]
+    assert keeper.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+    async with keeper.rehearsal():
+        await keeper.rows_of_all(keeping(5, 6))
+    assert await keeper.rows_of_all([Statement(KEPT, {}, One)]) == [[(1,), (2,)]]
+
+
+async def test_what_follows_a_lock_sees_all_that_its_last_holder_did(keeper: StatementConnection) -> None:
+    newest = Statement("SELECT count(*)::int AS one FROM delivery_touchedgroup", {}, One)
+    async with await connect(application="holder") as holder:
+        async with holder.transaction():
+            await take(holder, [(1, 2)])
+            waiting = asyncio.create_task(keeper.rows_of_all([taking([(1, 2)]), newest]))
+            waits = "SELECT 1 FROM pg_locks WHERE pid = %s AND NOT granted"
+            while not await (await holder.execute(waits, [keeper.info.backend_pid])).fetchall():
+                await asyncio.sleep(0)
+            await holder.execute("INSERT INTO delivery_touchedgroup (queue_id, group_key) VALUES (1, 'g')")
+        assert (await waiting)[1] == [(1,)]
+        await take(holder, [(1, 2)])  # nobody has it any more
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+async def test_what_one_go_needs_is_prepared_again(connection: StatementConnection, lose: Lose) -> None:
+    both = [Statement(PAIRS, pairs((1, "a")), Pair), Statement("SELECT 1 AS one", {}, One)]
+    for _ in range(2):
+        assert await connection.rows_of_all(both) == [[(1, "a", "s", "100%")], [(1,)]]
+        await lose(connection)
+
+
+async def test_one_go_that_is_called_off_leaves_nothing_behind(connection: StatementConnection) -> None:
+    await connection.execute("CREATE TEMP TABLE kept (number bigint UNIQUE)")
+    sleeping = Statement("SELECT 1 AS one FROM pg_sleep(600)", {}, One)
+    under_way = asyncio.create_task(connection.rows_of_all([*keeping(1), sleeping, *keeping(2)]))
+    async with await connect(application="watcher") as watcher:
+        asleep = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'"
+        while not await (await watcher.execute(asleep, [connection.info.backend_pid])).fetchall():
+            pass
+    under_way.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await under_way
+    assert await connection.rows(KEPT, {}, One) == []
+
+
+async def test_one_go_notices_that_the_server_went(either: StatementConnection) -> None:
+    ending = Statement("SELECT pg_terminate_backend(pg_backend_pid())::int AS one, pg_sleep(30)", {}, One)
+    with pytest.raises(psycopg.OperationalError):
+        await either.rows_of_all([ending, Statement("SELECT 1 AS one", {}, One)])
+    assert either.broken

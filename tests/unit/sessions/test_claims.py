@@ -37,18 +37,19 @@ class Holder:
 class HeldInDatabase:
     """A connection that answers held_by.sql."""
 
-    def __init__(self, *rows: tuple[int, int, int, float]) -> None:
+    def __init__(self, *rows: tuple[int, int, int, float, str | None]) -> None:
         self._rows = rows
 
     async def execute(self, *statement: Any) -> "HeldInDatabase":
         return self
 
-    async def fetchall(self) -> list[tuple[int, int, int, float]]:
+    async def fetchall(self) -> list[tuple[int, int, int, float, str | None]]:
         return list(self._rows)
 
 
 def row(sequence: int, index: int, *, attempts: int = 1, work_timeout: float = MINUTE) -> Any:
-    return SimpleNamespace(queue_id=1, sequence=sequence, index=index, attempts=attempts, work_timeout=work_timeout)
+    numbers = {"queue_id": 1, "sequence": sequence, "index": index, "attempts": attempts}
+    return SimpleNamespace(**numbers, work_timeout=work_timeout, group_key=None)
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_a_request_is_sent_once_for_each_attempt(claims: Claims) -> None:
 
 
 def test_resumed_claims_were_not_sent_over_this_connection(claims: Claims) -> None:
-    claims.resume([(1, 1, 10, MINUTE)])
+    claims.resume([(1, 1, 10, MINUTE, None)])
     claims.hand_over(7, [row(2, 11)])
     assert [unsent.index for unsent in claims.not_sent_here([row(1, 10), row(2, 11)])] == [10]
 
@@ -147,7 +148,7 @@ async def test_an_overdue_claim_that_the_reaper_ended_frees_its_place(claims: Cl
     claims.hand_over(7, [row(3, 12)], lambda: freed.append(12))
     claims.look_after_overdue()
     [check] = holder.jobs
-    await check(HeldInDatabase((1, 2, 11, 0.0)))
+    await check(HeldInDatabase((1, 2, 11, 0.0, None)))
     assert freed == [10]
 
 
