@@ -7,7 +7,7 @@ from pathlib import Path
 
 from faults.peers.run import PEERS, judge_peer
 from faults.recovery import seconds_to_recover
-from faults.report import findings, summary, table
+from faults.report import findings, summary, table, table_of_times
 from faults.willow.run import Plan, carry_out
 from faults.willow.troubles.clocks import CLOCK_TROUBLES
 from faults.willow.troubles.disk import DISK_TROUBLES
@@ -28,9 +28,13 @@ TROUBLES = (
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./willow faults", description="Faults, and proof that nothing is lost.")
-    parser.add_argument("--minutes", type=float, default=2.0, help="how long faults happen (2)")
+    parser.add_argument("--minutes", type=float, help="how long faults happen (2, unless --faults or --messages)")
+    parser.add_argument("--faults", type=int, default=0, help="go on until there were so many")
+    parser.add_argument("--messages", type=int, default=0, help="go on until so many were worked off in bulk")
     parser.add_argument("--seed", type=int, help="chooses the faults; a run prints its own")
-    parser.add_argument("--rate", type=float, default=100.0, help="posts a second (100)")
+    parser.add_argument("--rate", type=float, default=100.0, help="posts a second, one by one (100)")
+    parser.add_argument("--bulk-rate", type=float, default=20_000.0, help="most posts a second in bulk (20000)")
+    parser.add_argument("--upgrade-from", metavar="REVISION", help="begin with this version, and upgrade under load")
     parser.add_argument("--only", help="faults whose name has this text")
     parser.add_argument("--list", action="store_true", help="name the faults and end")
     parser.add_argument("--logs", type=Path, help="a folder for the logs of brokers and reapers")
@@ -45,20 +49,35 @@ def main(arguments: list[str]) -> int:
     if not troubles:
         parser.error(f"--only: no fault has {chosen.only!r} in its name; --list shows them")
     seed = random.randrange(1_000_000) if chosen.seed is None else chosen.seed
+    minutes = 2.0 if chosen.minutes is None and not (chosen.faults or chosen.messages) else chosen.minutes
     if chosen.peer:
-        return _judge_peer(chosen.peer, seed, chosen.minutes, chosen.rate)
-    print(f"Seed {seed}: ./willow faults --minutes {chosen.minutes:g} --seed {seed} --rate {chosen.rate:g}", flush=True)
-    plan = Plan(troubles, seed, chosen.minutes * 60, chosen.rate)
+        return _judge_peer(chosen.peer, seed, minutes or 2.0, chosen.rate)
+    length = f"--minutes {minutes:g}" if minutes else f"--faults {chosen.faults} --messages {chosen.messages}"
+    print(
+        f"Seed {seed}: ./willow faults {length} --seed {seed} --rate {chosen.rate:g} --bulk-rate {chosen.bulk_rate:g}",
+        flush=True,
+    )
+    seconds = minutes * 60 if minutes else None
+    plan = Plan(
+        troubles,
+        seed,
+        chosen.rate,
+        chosen.bulk_rate,
+        seconds,
+        chosen.faults,
+        chosen.messages,
+        upgrade_from=chosen.upgrade_from,
+    )
     outcome = carry_out(plan, lambda line: print(line, flush=True))
     if chosen.logs:
         chosen.logs.mkdir(parents=True, exist_ok=True)
         for name, text in outcome.logs.items():
             (chosen.logs / name).write_text(text)
-    print(summary(outcome.judgement, outcome.faults))
-    print(table(outcome.judgement))
-    print(_recovery(seconds_to_recover(outcome.history, outcome.faults)))
-    print("\n".join(findings(outcome.judgement)))
-    return 0 if outcome.judgement.holds else 1
+    judgement, recovered = outcome.judgement, seconds_to_recover(outcome.received, outcome.faults)
+    print(summary(judgement, outcome.faults), table(judgement), "", sep="\n")
+    print(table_of_times(recovered, outcome.faults, outcome.after_disconnects, outcome.after_leases))
+    print("\n".join(findings(judgement)))
+    return 0 if judgement.holds else 1
 
 
 def _judge_peer(name: str, seed: int, minutes: float, rate: float) -> int:
@@ -69,17 +88,6 @@ def _judge_peer(name: str, seed: int, minutes: float, rate: float) -> int:
     judgement, faults = judge_peer(name, seed, minutes * 60, rate, lambda line: print(line, flush=True))
     print(summary(judgement, faults), table(judgement), *findings(judgement), sep="\n")
     return 0
-
-
-def _recovery(seconds: list[float | None]) -> str:
-    known = sorted(after for after in seconds if after is not None)
-    if not known:
-        return "Served as before: after no fault."
-    middle = known[len(known) // 2]
-    return (
-        f"Served as before within {middle:.1f} s (median) and {known[-1]:.1f} s (most) of a fault's end, "
-        f"after {len(known)} of {len(seconds)} faults within 30 s."
-    )
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from faults.verdicts.limits import in_flight_exceeded
 from faults.verdicts.losses import ghosts, lost, lost_writes
 from faults.verdicts.numbers import ids_of_two_live_messages, indexes_twice, journal_adds_up
 from faults.verdicts.order import order_of_groups, order_of_posts, order_of_queues
+from faults.verdicts.replies import wrong_replies
 from faults.verdicts.streams import order_of_streams, repeats_after_acknowledgement, stream_gaps
 from faults.verdicts.waiting import stuck, unanswered
 
@@ -44,6 +45,7 @@ SAFETY: dict[str, Judge] = {
     "journal does not add up": journal_adds_up,
     "duplicates": duplicates,
     "limits exceeded": in_flight_exceeded,
+    "wrong replies": wrong_replies,
 }
 # These depend on how fast the machine is.
 TIMES: dict[str, Judge] = {
@@ -51,6 +53,7 @@ TIMES: dict[str, Judge] = {
     "stuck": stuck,
     "unanswered": unanswered,
 }
+OF_CONNECTIONS = (Kind.CONNECTED, Kind.LOST, Kind.KILLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,26 @@ class Judgement:
 def check(
     history: Sequence[Event], remains: Remains, faults: Sequence[Fault] = (), *, judges: dict[str, Judge] | None = None
 ) -> Judgement:
-    evidence = Evidence(history, remains, faults)
+    return judge(Evidence(history, remains, faults), judges)
+
+
+def judge(evidence: Evidence, judges: dict[str, Judge] | None = None) -> Judgement:
     chosen = SAFETY | TIMES if judges is None else judges
-    counts = Counter(event.kind.value for event in history if event.kind != Kind.READY)
-    return Judgement([_verdict(name, judge(evidence)) for name, judge in chosen.items()], counts)
+    counts = Counter(event.kind.value for event in evidence.history if event.kind != Kind.READY)
+    return Judgement([_verdict(name, found_by(evidence)) for name, found_by in chosen.items()], counts)
+
+
+def together(judgements: Sequence[Judgement]) -> Judgement:
+    """Of a run that was judged queue by queue. Only the first counts connections: it has those of all clients."""
+    counts = Counter(judgements[0].counts)
+    for other in judgements[1:]:
+        counts += Counter({kind: count for kind, count in other.counts.items() if kind not in OF_CONNECTIONS})
+    return Judgement([_all_of(same) for same in zip(*(one.verdicts for one in judgements), strict=True)], counts)
+
+
+def _all_of(verdicts: Sequence[Verdict]) -> Verdict:
+    broken = [about for verdict in verdicts for about in verdict.broken]
+    return Verdict(verdicts[0].name, broken, sum((verdict.explained for verdict in verdicts), Counter()))
 
 
 def _verdict(name: str, findings: Iterable[Finding]) -> Verdict:

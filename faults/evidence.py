@@ -33,6 +33,7 @@ class Delivery:
     session: str
     held_until: float  # the end that the client knows of: its own word, its lost connection, the end of the claim
     connection: int  # over which it holds it: another one, if it came back
+    lease_until: float  # the end of the claim, if the client says nothing more
 
 
 @dataclass(slots=True)
@@ -89,11 +90,19 @@ class Evidence:
             key = (event.client, event.connection)
             if event.kind == Kind.CONNECTED:
                 found[key] = Connection(*key, event.session, event.at, None, event.at)
+            elif event.kind == Kind.KILLED:
+                self._end_with_process(found, event)
             elif key in found and event.kind == Kind.LOST:
                 found[key].ended = event.at
             elif key in found and event.kind in (Kind.TOLD, Kind.NOTHING, Kind.RECEIVED, Kind.CONFIRMED, Kind.REFUSED):
                 found[key].last_heard = event.at
         return found
+
+    def _end_with_process(self, connections: dict[tuple[str, int], Connection], killed: Event) -> None:
+        """A killed client cannot note that its connection is over."""
+        for connection in connections.values():
+            if connection.ended is None and connection.client.startswith(f"{killed.client}-"):
+                connection.ended = killed.at
 
     @cached_property
     def said(self) -> list[Said]:
@@ -128,7 +137,7 @@ class Evidence:
         connection = self.connections.get((event.client, event.connection))
         return connection.session if connection else event.client
 
-    def _holding(self, received: Event) -> tuple[float, int]:
+    def _holding(self, received: Event) -> tuple[float, int, float]:
         """Until when the client may believe that it holds the message, and over which connection.
 
         A claim lasts from its assignment, or from the last keepalive that was confirmed.
@@ -148,7 +157,7 @@ class Evidence:
             if one.confirmed:
                 until = max(until, one.event.at + received.seconds)
                 lost, connection = self._lost_at(one.event), one.event.connection
-        return min(moment for moment in (until, lost, over) if moment is not None), connection
+        return min(moment for moment in (until, lost, over) if moment is not None), connection, until
 
     def _lost_at(self, event: Event) -> float | None:
         connection = self.connections.get((event.client, event.connection))

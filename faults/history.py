@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,7 @@ class Kind(StrEnum):
     SAY = "say"  # `verb` finish, fail, release or keepalive, about to be sent
     CONFIRMED = "confirmed"  # what was said is so: `stage`
     REFUSED = "refused"  # a post, an ask or what was said: `code`
+    KILLED = "killed"  # a process whose clients' names begin with this one and a hyphen; noted by who killed it
     READY = "ready"  # an observer of the storage saw this message wait, ready to be handed out
 
 
@@ -57,6 +58,8 @@ class Event:
         return (self.shard, self.index)
 
 
+EACH = "each"  # in a line of a file: fields with a value for each of several events
+APART = "@"  # in the name of a file, before the queue that it is about
 DEFAULTS = {field.name: field.default for field in fields(Event)}
 
 
@@ -71,27 +74,60 @@ class Clock:
 
 
 class Recorder:
-    """Writes one process's history. Each event has left the process before `note` returns."""
+    """Writes one process's history. Each event has left the process before `note` returns.
 
-    def __init__(self, file: Path, clock: Clock) -> None:
-        self._file = file.open("ab", buffering=0)
+    What is about the queues of `apart` goes to files of its own, so that it can be judged queue by queue.
+    """
+
+    def __init__(self, file: Path, clock: Clock, apart: Collection[str] = ()) -> None:
+        self._path = file
         self._clock = clock
+        self._apart = apart
+        self._files = {"": file.open("ab", buffering=0)}
 
     def note(self, client: str, kind: Kind, **details: Any) -> Event:
         event = Event(self._clock.now(), client, kind, **details)
         said = {name: value for name, value in asdict(event).items() if value != DEFAULTS[name]}
-        self._file.write(json.dumps(said, separators=(",", ":")).encode() + b"\n")
+        self._write(event.queue, said)
         return event
 
+    def note_many(self, client: str, kind: Kind, each: Mapping[str, Sequence[Any]], **details: Any) -> None:
+        """Events of one moment in one line: `each` has a list for every field in which they differ."""
+        about = {"at": self._clock.now(), "client": client, "kind": kind, **details}
+        self._write(details.get("queue", ""), {**about, EACH: each})
+
+    def _write(self, queue: str, said: dict[str, Any]) -> None:
+        name = queue if queue in self._apart else ""
+        if name not in self._files:
+            self._files[name] = history_of(self._path, name).open("ab", buffering=0)
+        self._files[name].write(json.dumps(said, separators=(",", ":")).encode() + b"\n")
+
     def close(self) -> None:
-        self._file.close()
+        for file in self._files.values():
+            file.close()
+
+
+def history_of(file: Path, queue: str) -> Path:
+    """Where the recorder of `file` writes what is about a queue that is kept apart."""
+    return file.with_name(f"{file.stem}{APART}{queue}{file.suffix}")
 
 
 def read_history(files: Iterable[Path]) -> list[Event]:
     """The events of all files in the order in which they happened. The last line of a killed writer may be torn."""
-    events = []
+    events: list[Event] = []
     for file in files:
-        for line in file.read_bytes().split(b"\n")[:-1]:
-            said = json.loads(line)
-            events.append(Event(**{**said, "kind": Kind(said["kind"])}))
+        with file.open("rb") as lines:
+            for line in lines:
+                if line.endswith(b"\n"):
+                    events += _events(json.loads(line))
     return sorted(events, key=lambda event: event.at)
+
+
+def _events(said: dict[str, Any]) -> Iterator[Event]:
+    said["kind"] = Kind(said["kind"])
+    each = said.pop(EACH, None)
+    if each is None:
+        yield Event(**said)
+        return
+    for values in zip(*each.values(), strict=True):
+        yield Event(**said, **dict(zip(each, values, strict=True)))

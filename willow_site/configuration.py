@@ -248,13 +248,13 @@ class Configuration:
         unit="failures",
     )
     lockout_minutes: float = setting(
-        "WILLOW_LOCKOUT_MINUTES", kinds.number(0.01, 10_080), "15", "How long it stays locked.", unit="minutes"
+        "WILLOW_LOCKOUT_MINUTES", kinds.number(0.01, 10_080), "15", "How long an account stays locked.", unit="minutes"
     )
     second_factor: str = setting(
         "WILLOW_SECOND_FACTOR",
         kinds.choice("optional", "required"),
         "optional",
-        "Whether staff who log in with a password need a code from an app as well; who has set one up always does.",
+        "Whether staff who log in with a password need a code from an app as well; whoever has set one up always does.",
     )
     oidc_issuer: str | None = setting(
         "WILLOW_OIDC_ISSUER",
@@ -278,7 +278,7 @@ class Configuration:
         "WILLOW_OIDC_USERNAME_CLAIM",
         NAME,
         "preferred_username",
-        "What the provider says of a person that is the name of their account.",
+        "The provider's claim that holds the name of a person's account.",
     )
     oidc_create: bool = setting(
         "WILLOW_OIDC_CREATE",
@@ -428,7 +428,7 @@ class Configuration:
         "WILLOW_KEY_WAITING_BYTES",
         QUOTA,
         str(10 * 1024 * MEBIBYTE),
-        "How many bytes their bodies may have.",
+        "How many bytes the bodies of those messages may have together.",
         unit="bytes",
     )
     key_posts_per_second: int = setting(
@@ -439,7 +439,11 @@ class Configuration:
         unit="messages a second",
     )
     key_bytes_per_second: int = setting(
-        "WILLOW_KEY_BYTES_PER_SECOND", QUOTA, "0", "How many bytes their bodies may have.", unit="bytes a second"
+        "WILLOW_KEY_BYTES_PER_SECOND",
+        QUOTA,
+        "0",
+        "How many bytes of bodies a key may post, over all nodes.",
+        unit="bytes a second",
     )
     key_readings: int = setting(
         "WILLOW_KEY_READINGS",
@@ -496,14 +500,14 @@ class Configuration:
         "WILLOW_UNREAD_BYTES",
         kinds.whole_number(65_536, 1024 * MEBIBYTE),
         str(8 * MEBIBYTE),
-        "How much a connection may leave unread before its commands are not read and it is given no messages.",
+        "How much a connection may leave unread before the broker stops reading its commands and giving it messages.",
         unit="bytes",
     )
     unread_seconds: float = setting(
         "WILLOW_UNREAD_SECONDS",
         kinds.number(0.1, 3600),
         "30",
-        "How long such a connection may go on without reading before it is closed.",
+        "How long a connection that left so much unread may read nothing before it is closed.",
         unit="seconds",
     )
     node_unread_bytes: int = setting(
@@ -517,7 +521,7 @@ class Configuration:
         "WILLOW_CONNECTION_POST_BYTES",
         kinds.whole_number(1024, 1024 * MEBIBYTE),
         str(16 * MEBIBYTE),
-        "How many bytes the posts of one connection that are in progress may have before no more is read of it.",
+        "How many bytes of posts one connection may have in progress before the broker stops reading from it.",
         unit="bytes",
     )
     connection_readings: int = setting(
@@ -538,14 +542,14 @@ class Configuration:
         "WILLOW_HTTP_WAITS_OF_CALLER",
         kinds.whole_number(1, 1_000_000),
         "100",
-        "How many of them may be of one key, or without a key of one address.",
+        "How many of these may belong to one key or, without a key, to one address.",
         unit="requests",
     )
     memory_alarm: float = setting(
         "WILLOW_MEMORY_ALARM",
         kinds.number(0, 1),
         "0.6",
-        "The share of this machine's memory above which a process refuses posts and does everything else; 0: never.",
+        "The share of this machine's memory above which a process refuses posts, but nothing else; 0: never.",
         unit="share",
     )
     disk_alarm_bytes: int = setting(
@@ -566,7 +570,7 @@ class Configuration:
         "WILLOW_NODE_POST_BYTES",
         kinds.whole_number(1024, 1024 * 1024 * MEBIBYTE),
         str(64 * MEBIBYTE),
-        "How many bytes the posts of a process that are in progress may have before those with much of it are refused.",
+        "How many bytes of posts a process may have in progress before it refuses connections with much of that.",
         unit="bytes",
     )
     batch_size: int = setting(

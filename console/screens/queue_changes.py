@@ -95,8 +95,8 @@ def queue_purge_asked(request: HttpRequest, queue_id: int) -> HttpResponse:
     question = Question(
         title=f"Purge {queue}",
         says=[
-            f"{dropped:,} message{'' if dropped == 1 else 's'} that no client holds are dropped, and those that come "
-            "until you answer. They are not kept anywhere.",
+            f"{dropped:,} {'message that no client holds is' if dropped == 1 else 'messages that no client holds are'} "
+            "dropped, and so are those that come until you answer. They are not kept anywhere.",
             f"The {held:,} that clients are working on stay." if held else "No client is working on any of them.",
         ],
         button="Purge",

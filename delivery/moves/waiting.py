@@ -11,6 +11,8 @@ from delivery.moves.message_id import MessageId, id_columns
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
 
+COMING_DUE = "make delayed messages ready"  # the duty of the reaper to which it counts, whoever did it
+
 
 class CameDue(NamedTuple):
     queue_id: int

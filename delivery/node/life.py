@@ -111,6 +111,7 @@ async def _leave_cluster(node: Node) -> None:
             await connection.execute(client_statement("leave_sessions"), {"session": sessions, "node": node.id})
             await restart_leases(connection, sessions)
             await connection.execute(client_statement("leave_node"), {"node": node.id})
+        await node.engine.delays.count(connection)
 
     await run_job(node.doors, leave)
 

@@ -123,6 +123,7 @@ class Poll:
         node.workers.look_for_requests()
         await run_job(node.jobs, self._wake_ready_queues)
         await run_job(node.jobs, self._key_use.look)
+        await run_job(node.jobs, node.engine.delays.count)
         for session in list(node.sessions.values()):
             session.look_after_overdue()
 

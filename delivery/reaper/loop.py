@@ -12,6 +12,7 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.moves.endings import endings_without_sessions
+from delivery.moves.waiting import COMING_DUE
 from delivery.reaper import claims, groups, housekeeping, journal, messages, nodes, redrives, retention, schedules
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
 from delivery.schedules.watch import begin_watch, watch_clock
@@ -37,7 +38,7 @@ RETRY_SECONDS = 1.0  # after a failure of a duty that is not due in every round
 LOOK_SECONDS = 60.0  # at least, for schedules: the database's clock may have been set
 
 DUTIES = (
-    Duty("make delayed messages ready", messages.make_delayed_ready),
+    Duty(COMING_DUE, messages.make_delayed_ready),
     Duty("fail expired claims", claims.fail_expired_claims),
     Duty("end overdue holds", claims.end_overdue_holds),
     Duty("hand on requests of lost workers", claims.hand_on_requests_of_lost_workers),

@@ -12,7 +12,7 @@ from delivery.wakeups.expiries import Expiry
 
 
 async def make_delayed_ready(tools: Tools, now: datetime | None) -> int:
-    """Only delays and retries that no node has woken: nodes do that themselves at the moment they come due."""
+    """Nodes do that themselves at the moment they come due, and are counted here; the reaper does what they missed."""
     ready = await come_due(tools.connection, limit=LIMIT, now=now)
     for queue_id, messages in ready.items():
         tools.became_ready(queue_id, messages)

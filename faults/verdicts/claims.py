@@ -31,7 +31,7 @@ def _why_handed_over(evidence: Evidence, first: Delivery, second: Delivery) -> s
     """Rightful if the broker knew that the first client had gone: then nothing comes over its connection any more."""
     if evidence.crashed_between(first.event.at - SLACK_SECONDS, second.event.at):
         return "the storage crashed before the claim was flushed"
-    ending = _ending_of_attempt(evidence, first.event)
+    ending = ending_of_attempt(evidence, first.event)
     if ending is None or ending.reason != "disconnected":
         return ""
     connection = evidence.connections.get((first.event.client, first.connection))
@@ -40,7 +40,7 @@ def _why_handed_over(evidence: Evidence, first: Delivery, second: Delivery) -> s
     return "the broker had lost the connection before the client noticed"
 
 
-def _ending_of_attempt(evidence: Evidence, received: Event) -> Ending | None:
+def ending_of_attempt(evidence: Evidence, received: Event) -> Ending | None:
     return next(
         (ending for ending in evidence.endings.get(received.message, ()) if ending.attempt == received.attempt), None
     )

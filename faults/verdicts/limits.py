@@ -6,18 +6,21 @@ from collections.abc import Iterable, Iterator
 from faults.evidence import Delivery, Evidence
 from faults.history import Event, Kind
 from faults.verdicts import Finding
+from faults.verdicts.claims import SLACK_SECONDS, ending_of_attempt
 
 
 def in_flight_exceeded(evidence: Evidence) -> Iterator[Finding]:
     """Of a subscription; of a queue (`max_in_flight`); of a group (`group_in_flight`)."""
     yield from _of_subscriptions(evidence)
+    by_shard: dict[int, list[Delivery]] = defaultdict(list)
+    for deliveries in evidence.deliveries.values():
+        by_shard[deliveries[0].event.shard] += deliveries
     for queue in evidence.remains.queues:
-        deliveries = [each for key, all_of in evidence.deliveries.items() if key[0] == queue.shard for each in all_of]
         if queue.in_flight_limit is not None:
-            yield from _exceeded(evidence, deliveries, queue.in_flight_limit, queue.queue)
+            yield from _exceeded(evidence, by_shard[queue.shard], queue.in_flight_limit, queue.queue)
         if queue.group_limit is not None:
             by_group: dict[str, list[Delivery]] = defaultdict(list)
-            for delivery in deliveries:
+            for delivery in by_shard[queue.shard]:
                 if delivery.event.group:
                     by_group[delivery.event.group].append(delivery)
             for group, members in by_group.items():
@@ -41,16 +44,28 @@ def _of_subscriptions(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _exceeded(evidence: Evidence, deliveries: Iterable[Delivery], limit: int, whose: str) -> Iterator[Finding]:
-    """By when clients received messages and until when they held them. One finding is enough."""
-    changes = [(delivery.event.at, 1) for delivery in deliveries]
-    changes += [(delivery.held_until, -1) for delivery in deliveries]
-    held = 0
-    for at, change in sorted(changes):
-        held += change
-        if held > limit:
-            crashed = any(fault.began <= at for fault in evidence.crashes)
-            yield Finding(
-                f"{held} messages of {whose} were held at once, and {limit} are allowed.",
-                "the storage crashed before a claim was flushed" if crashed else "",
-            )
-            return
+    """By when clients received messages and until when they held them. One finding of each kind is enough."""
+    changes = [(delivery.event.at, 1, number, delivery) for number, delivery in enumerate(deliveries)]
+    changes += [(_released_at(evidence, each), 0, number, each) for _, _, number, each in changes]
+    held: dict[int, Delivery] = {}
+    found: set[str] = set()
+    for at, is_received, number, delivery in sorted(changes, key=lambda change: change[:3]):
+        if not is_received:
+            held.pop(number, None)
+        elif at < _released_at(evidence, delivery):  # not one that came too late to be held
+            held[number] = delivery
+        if len(held) > limit:
+            oldest = min(each.event.at for each in held.values())
+            crashed = evidence.crashed_between(oldest - SLACK_SECONDS, at)
+            explained = "the storage crashed before a claim was flushed" if crashed else ""
+            if explained not in found:
+                found.add(explained)
+                yield Finding(f"{len(held)} messages of {whose} were held at once, and {limit} are allowed.", explained)
+
+
+def _released_at(evidence: Evidence, delivery: Delivery) -> float:
+    """When the client knew that it held the message no more; or when the broker did, having lost the client."""
+    ending = ending_of_attempt(evidence, delivery.event)
+    if ending is not None and ending.reason == "disconnected":
+        return min(delivery.held_until, ending.ended_at)
+    return delivery.held_until

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from faults.evidence import Delivery, Evidence
 from faults.verdicts import Finding
 
-OVERTAKEN_SECONDS = 2.0  # a message that waits for less may be overtaken while nodes learn of it
+# A message that waits for less, before or after another is handed out, may be overtaken: nodes learn of it at different
+# times, and while one of them takes it, others go past it.
+OVERTAKEN_SECONDS = 2.0
 
 
 def order_of_posts(evidence: Evidence) -> Iterator[Finding]:
@@ -43,7 +45,9 @@ def order_of_queues(evidence: Evidence) -> Iterator[Finding]:
     for ending in evidence.remains.endings:
         # One that was given back, or never reached its client, was not ready all the time.
         was_given_once = len(evidence.deliveries.get(ending.message, ())) == 1
-        if ending.assigned_at is not None and ending.attempt == 1 and was_given_once:
+        queue = evidence.queues.get(ending.shard)
+        has_groups = queue is not None and queue.group_limit is not None  # which hold single messages back
+        if ending.assigned_at is not None and ending.attempt == 1 and was_given_once and not has_groups:
             place = (-ending.priority, ending.index)
             by_queue[ending.shard].append(_Waiting(place, ending.posted_at, ending.assigned_at))
     for shard, assigned in by_queue.items():
@@ -56,7 +60,7 @@ def order_of_queues(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _overtakings(assigned: list[_Waiting]) -> Iterator[tuple[_Waiting, _Waiting]]:
-    """Pairs of which the first was ready long before the second was assigned, goes first, and was assigned later."""
+    """Pairs of which the first goes first, and was ready long before and long after the second was assigned."""
     arriving = sorted(assigned, key=lambda one: one.ready_at)
     ahead: list[_Waiting] = []  # a heap by rank
     position = 0
@@ -64,7 +68,7 @@ def _overtakings(assigned: list[_Waiting]) -> Iterator[tuple[_Waiting, _Waiting]
         while position < len(arriving) and arriving[position].ready_at < one.assigned_at - OVERTAKEN_SECONDS:
             heapq.heappush(ahead, arriving[position])
             position += 1
-        while ahead and ahead[0].assigned_at <= one.assigned_at:
+        while ahead and ahead[0].assigned_at <= one.assigned_at + OVERTAKEN_SECONDS:
             heapq.heappop(ahead)
         if ahead and ahead[0].rank < one.rank:
             yield ahead[0], one

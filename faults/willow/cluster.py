@@ -6,36 +6,41 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any, LiteralString, Protocol
 from urllib.parse import urlsplit
 
 import psutil
 import psycopg
 
 from faults.willow.clocks import with_clock
+from faults.willow.load.queues import LoadQueue
 from faults.willow.network import Network, Wire
 from tests.support.cluster import Node, WillowProcess
 from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.postgres import PostgresServer
-from willow_site.embedded.server import EmbeddedServer
 from willow_site.embedded.valkey import ValkeyServer
 from willow_site.launcher.foreground import without_settings
-from willow_site.processes import wait_until
+from willow_site.processes import ProcessIdentity, wait_until
 
 NODES, REAPERS = 3, 2
 OWN_CONNECT_SECONDS = 5
 START_SECONDS = 180
 POSTGRES = "postgres"  # its folder
+MOST_LOG: LiteralString = "512MB"  # PostgreSQL's data may be on a small disk in memory
 
 
 class FaultyCluster:
     """Everything that a fault can befall. Its clients reach brokers by `client_wires`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, code: Path = PROJECT_FOLDER, *, proxied: bool = True) -> None:
         self.folder = folder
+        self.code = code  # of the version that brokers and reapers run
         (self.folder / "static").mkdir()
+        self._proxied = proxied  # otherwise brokers reach PostgreSQL and Valkey directly
         self.network = Network()
         self.postgres = PostgresServer(self.folder / POSTGRES, ends_with_starter=True)
         self.valkey = ValkeyServer(self.folder / "valkey", ends_with_starter=True)
@@ -48,24 +53,32 @@ class FaultyCluster:
 
     def start(self) -> None:
         self._url = self.postgres.start()
+        self.query(f"ALTER SYSTEM SET max_wal_size = '{MOST_LOG}'")
+        self.query("SELECT pg_reload_conf()")
         self.valkey.start()
-        environ = self._environ(self.postgres.url, self.valkey.url)
-        subprocess.run(
-            [sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=PROJECT_FOLDER, env=environ, check=True
-        )
+        self.migrate()
         for number in range(NODES):
             environ = self._wired_environ() | with_clock(self.clock_file(number))
             node = Node(f"node-{number}", environ, self.folder / f"node-{number}.log")
+            node.code = self.code
             self.nodes.append(node)
             self.client_wires.append(self.network.wire(node.port))
             node.start()
         reaper_environ = self._wired_environ()
         for number in range(REAPERS):
             self.reapers.append(WillowProcess("reaper", reaper_environ, self.folder / f"reaper-{number}.log"))
+            self.reapers[-1].code = self.code
             self.reapers[-1].start()
         wait_for(self.nodes)
 
+    def migrate(self) -> None:
+        environ = self._environ(self.postgres.url, self.valkey.url)
+        migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(migrate, cwd=self.code, env=environ, check=True)
+
     def _wired_environ(self) -> dict[str, str]:
+        if not self._proxied:
+            return self._environ(self.postgres.url, self.valkey.url)
         self.storage_wires.append(self.network.wire(self.postgres.port))
         self.valkey_wires.append(self.network.wire(self.valkey.port))
         return self._environ(
@@ -99,19 +112,14 @@ class FaultyCluster:
             cursor = connection.execute(statement, parameters)
             return cursor.fetchall() if cursor.description is not None else []
 
-    def make_queues(self, definitions: list[dict[str, Any]]) -> None:
-        """As an operator makes them; the journal keeps the bodies of their messages."""
-        for definition in definitions:
-            columns = {"retry_limit": None, "heartbeat_timeout": 30, "retry_delay": 0, "retry_backoff": 1, **definition}
+    def make_queues(self, queues: Iterable[LoadQueue]) -> None:
+        """As an operator makes them."""
+        for queue in queues:
             self.query(
-                "INSERT INTO queues_queue (name, tags, kind, retry_limit, heartbeat_timeout, retry_delay,"
-                " retry_backoff, retry_delay_max, keep_bodies) VALUES (%s, '{}', %s, %s, %s, %s, %s, 60, true)",
-                columns["name"],
-                columns.get("kind", "work"),
-                columns["retry_limit"],
-                columns["heartbeat_timeout"],
-                columns["retry_delay"],
-                columns["retry_backoff"],
+                "INSERT INTO queues_queue (name, tags, kind, retry_limit, group_in_flight, max_in_flight, keep_bodies,"
+                " heartbeat_timeout, retry_delay, retry_backoff, retry_delay_max)"
+                " VALUES (%s, '{}', %s, %s, %s, %s, %s, 30, 0, 1, 60)",
+                *astuple(queue),
             )
 
     def go_on_with(self, server: PostgresServer) -> None:
@@ -146,7 +154,11 @@ def _has_started_or_ended(node: Node) -> bool:
     return node.accepts_connections() or not node.runs
 
 
-def signal_server(server: EmbeddedServer, number: signal.Signals) -> None:
+class Server(Protocol):
+    def running_process(self) -> ProcessIdentity | None: ...
+
+
+def signal_server(server: Server, number: signal.Signals) -> None:
     """To a server's first process and, for what is to stop at once, to all its children."""
     process = server.running_process()
     if process is None:

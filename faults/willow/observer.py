@@ -12,9 +12,10 @@ LOOK_SECONDS = 0.5
 
 
 class Observer:
-    def __init__(self, cluster: FaultyCluster, recorder: Recorder) -> None:
+    def __init__(self, cluster: FaultyCluster, recorder: Recorder, unobserved: list[str]) -> None:
         self._cluster = cluster
         self._recorder = recorder
+        self._unobserved = unobserved  # queues
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
@@ -30,7 +31,7 @@ class Observer:
         with self._cluster.connect() as connection:
             connection.execute("SET statement_timeout = '5s'")
             while not self._over.wait(LOOK_SECONDS):
-                for shard, queue, index, attempt in connection.execute(READY_NOW).fetchall():
+                for shard, queue, index, attempt in connection.execute(READY_NOW, [self._unobserved]).fetchall():
                     self._recorder.note("observer", Kind.READY, shard=shard, queue=queue, index=index, attempt=attempt)
 
     def stop(self) -> None:

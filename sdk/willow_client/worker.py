@@ -116,11 +116,15 @@ class QueueWorker:
     async def run(self) -> None:
         """Work until `stop` is called or this is cancelled. Raises if the broker ends the subscription."""
         async with self:
-            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-            ended = [task.exception() for task in self._tasks if task.done() and not task.cancelled()]
-            reason = next(filter(None, ended), None)
-            if reason is not None and not self.stopping:
-                raise reason
+            await self.until_ended()
+
+    async def until_ended(self) -> None:
+        """While this is entered: until `stop` is called. Raises if the broker ends the subscription."""
+        await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        ended = [task.exception() for task in self._tasks if task.done() and not task.cancelled()]
+        reason = next(filter(None, ended), None)
+        if reason is not None and not self.stopping:
+            raise reason
 
     async def stop(self, *, at_once: bool = False) -> None:
         """Take no more; give what is at work its time; give the rest back."""

@@ -9,8 +9,8 @@ from willow_client.handlers import InThread
 from willow_client.processes import InProcess
 
 from willow_django.in_process import RunTask
+from willow_django.limits import TimeLimitExceeded, limit
 from willow_django.running import Attempt, FailedElsewhere, connections_closed
-from willow_django.time_limit import time_limit
 
 
 class Places(Protocol):
@@ -42,7 +42,7 @@ class Threads:
             attempt.tell_started()
             return attempt.call(self._soft_time_limit)
 
-        async with time_limit(self._hard_time_limit):
+        async with limit(self._hard_time_limit, TimeLimitExceeded):
             return await self.in_thread(call)
 
     async def in_thread(self, function: Callable[[], Any]) -> Any:
@@ -83,7 +83,7 @@ class Processes:
         process = self._idle.pop() if self._idle else InProcess(RunTask(self._soft_time_limit), "willow task")
         try:
             await process.prepare()  # to start it takes time that is not the task's
-            async with time_limit(self._hard_time_limit):
+            async with limit(self._hard_time_limit, TimeLimitExceeded):
                 ended = await process.run(message)
         finally:
             self._idle.append(process)

@@ -13,13 +13,12 @@ from typing import Any
 
 from django.db import close_old_connections
 from django.utils import timezone
-from django.utils.module_loading import import_string
 from willow_client import GiveUp, Retry
 
 from willow_django.carried import context_of
+from willow_django.limits import soft_limit
 from willow_django.models import TaskRecord
 from willow_django.records import find_records, save_records
-from willow_django.soft_limit import soft_limit
 from willow_django.tasks import result_of
 from willow_django.tasks_api import (
     TaskContext,
@@ -61,6 +60,10 @@ class Attempt:
         self.record = record
         self.result: Any = result_of(record)
         self._number = number or len(record.worker_ids)
+
+    @property
+    def is_asynchronous(self) -> bool:
+        return inspect.iscoroutinefunction(self.result.task.func)
 
     @property
     def arguments(self) -> list[Any]:
@@ -130,6 +133,13 @@ def begin(record: TaskRecord | None, job: Mapping[str, Any], number: int | None 
     return Attempt(record, number)
 
 
+def never_run(record: TaskRecord, error: Exception) -> GiveUp:
+    """The record says why its task cannot even begin."""
+    record.errors = [*record.errors, _told(error)]
+    record.status, record.finished_at = TaskResultStatus.FAILED, timezone.now()
+    return GiveUp(f"{type(error).__name__}: {error}")
+
+
 def run_and_tell(job: dict[str, Any], seconds: float | None, number: int, headers: Mapping[str, str]) -> dict[str, Any]:
     """In a process of its own, for a worker that has begun the attempt and keeps its record."""
     with connections_closed(), context_of(job.get("context", {}), headers):
@@ -140,7 +150,7 @@ def run_and_tell(job: dict[str, Any], seconds: float | None, number: int, header
         try:
             attempt.tell_started()
             return {"value": normalize_json(attempt.call(seconds))}
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return {"error": {"reason": f"{type(error).__name__}: {error}", **_told(error)}}
 
 
@@ -155,7 +165,7 @@ def run_in_this_transaction(job: dict[str, Any], headers: Mapping[str, str] = NO
         told: Retry | GiveUp | None = None
         try:
             attempt.succeed(attempt.call(None))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             told = attempt.fail(error)
             told.__cause__ = error
         save_records([attempt.record])
@@ -173,8 +183,3 @@ def connections_closed() -> Iterator[None]:
         yield
     finally:
         close_old_connections()
-
-
-def is_asynchronous(job: dict[str, Any]) -> bool:
-    found = import_string(job["path"])
-    return inspect.iscoroutinefunction(getattr(found, "func", found))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.utils import timezone
 from django.utils.crypto import get_random_string
 from django.utils.module_loading import import_string
@@ -26,7 +27,7 @@ from willow_django.tasks_api import (
     TaskResult,
     TaskResultDoesNotExist,
     TaskResultStatus,
-    task_backends,
+    normalize_json,
     task_enqueued,
 )
 
@@ -79,6 +80,7 @@ class WillowBackend(BaseTaskBackend):
         """Within a transaction, the record and the message both come with its commit."""
         self.validate_task(task)
         now = timezone.now()
+        given: Any = normalize_json({"args": list(args), "kwargs": dict(kwargs)})
         result: Any = TaskResult(
             task=task,
             id=get_random_string(ID_LENGTH),
@@ -87,8 +89,8 @@ class WillowBackend(BaseTaskBackend):
             started_at=None,
             last_attempted_at=None,
             finished_at=None,
-            args=list(args),
-            kwargs=dict(kwargs),
+            args=given["args"],
+            kwargs=given["kwargs"],
             backend=self.alias,
             errors=[],
             worker_ids=[],
@@ -149,17 +151,20 @@ def _how(task: Any, result: Any, now: datetime) -> Any:
     return how
 
 
-def task_at(path: str, backend: str, record: TaskRecord) -> Any:
-    """The task of a record, as it was enqueued."""
+def task_at(path: str, record: TaskRecord) -> Any:
+    """The task of a record, as it was enqueued. Whoever can write records must not be able to call any function."""
     found = import_string(path)
     if not isinstance(found, Task):
-        found = task_backends[backend].task_class(func=found, backend=backend)
+        raise SuspiciousOperation(f"{path} is no task.")
+    as_enqueued = (record.priority, record.queue_name, record.run_after)
+    if (found.priority, found.queue_name, found.run_after) == as_enqueued:
+        return found  # to make another one looks at the function's signature, which takes long
     return found.using(priority=record.priority, queue_name=record.queue_name, run_after=record.run_after)
 
 
 def result_of(record: TaskRecord) -> Any:
     result: Any = TaskResult(
-        task=task_at(record.path, record.backend, record),
+        task=task_at(record.path, record),
         id=record.id,
         status=TaskResultStatus[record.status],
         enqueued_at=record.enqueued_at,

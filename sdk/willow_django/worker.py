@@ -1,5 +1,6 @@
 """The program of a worker: tasks of some queues, until it is told to stop."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
@@ -35,20 +36,24 @@ class WorkerPlan:
 
 
 async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
-    """Until SIGTERM or SIGINT; then no more is taken, and what runs is finished or given back."""
+    """Until SIGTERM or SIGINT; then no more is taken, and what runs is finished or given back.
+
+    Raises WillowError if the broker does not let it work any longer, as when its key was revoked.
+    """
     limits = {"soft_time_limit": plan.soft_time_limit, "hard_time_limit": plan.time_limit}
     places = (Processes if plan.run_in == "process" else Threads)(**limits)
     with stop_signals() as signals, closing(places), closing(Records()) as records:
         handler = TaskHandler(records, places, **limits)
         async with AsyncExitStack() as parts:
             client = await parts.enter_async_context(new_client())
+            workers = []
             for name in plan.queues:
                 queue = backend.queue_of(name)
                 await client.create(queue, retry_limit=MOST_ATTEMPTS)
-                await parts.enter_async_context(_worker(client, queue, handler, plan))
+                workers.append(await parts.enter_async_context(_worker(client, queue, handler, plan)))
             logger.info("Working on tasks of %s, %d at a time", ", ".join(plan.queues), plan.concurrency)
             await parts.enter_async_context(say_healthy(client, plan.health_file, plan.health_port))
-            await signals.get()
+            await _until_stopped(signals, workers)
             logger.info("Stopping: no more tasks are taken")
 
 
@@ -56,3 +61,14 @@ def _worker(
     client: willow_client.Client, queue: str, handler: TaskHandler, plan: WorkerPlan
 ) -> willow_client.QueueWorker:
     return client.worker(queue, handler, concurrency=plan.concurrency, drain_timeout=plan.drain_timeout)
+
+
+async def _until_stopped(signals: "asyncio.Queue[int]", workers: Sequence[willow_client.QueueWorker]) -> None:
+    waiting = [asyncio.ensure_future(signals.get()), *(asyncio.ensure_future(one.until_ended()) for one in workers)]
+    try:
+        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for ended in done:
+            ended.result()
+    finally:
+        for one in waiting:
+            one.cancel()

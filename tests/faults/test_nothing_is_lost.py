@@ -12,7 +12,7 @@ FAULTS = ("a broker killed (kill -9)", "PostgreSQL killed (kill -9)", "all clien
 def test_nothing_is_lost_while_a_broker_the_storage_and_connections_die() -> None:
     """Only what must hold on any machine is judged, however slow: no times."""
     troubles = [trouble for trouble in (*PROCESS_TROUBLES, *NETWORK_TROUBLES) if trouble.name in FAULTS]
-    outcome = carry_out(Plan(troubles, seed=3, seconds=60, rate=30, judges=SAFETY, most_faults=3), print)
+    outcome = carry_out(Plan(troubles, seed=3, rate=30, bulk_rate=300, faults=3, judges=SAFETY), print)
     assert list(findings(outcome.judgement)) == []
     assert len(outcome.faults) >= len(FAULTS)
     seen = outcome.judgement.counts

@@ -39,13 +39,14 @@ class WillowProcess:
         self._command = command
         self._environ = environ
         self.log = log
+        self.code = PROJECT_FOLDER  # what it runs the next time that it is started
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "manage.py", self._command],
-                cwd=PROJECT_FOLDER,
+                cwd=self.code,
                 env=self._environ,
                 stdout=log,
                 stderr=log,
@@ -55,6 +56,11 @@ class WillowProcess:
     @property
     def runs(self) -> bool:
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     def send(self, number: signal.Signals) -> None:
         assert self._process is not None

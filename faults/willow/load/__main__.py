@@ -8,14 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faults.history import Clock, Recorder
+from faults.willow.load.bulk import Backlog, BulkPoster, BulkWorker
 from faults.willow.load.client import LoadClient
-from faults.willow.load.consumers import Fetcher, Popper, Subscriber
+from faults.willow.load.consumers import Fetcher, Popper, SlowReader, Subscriber
 from faults.willow.load.posters import Poster
+from faults.willow.load.queues import (
+    BOUNDED,
+    FETCHED,
+    GROUPED,
+    POPPED,
+    SERVICE,
+    SLOWLY_READ,
+    STREAM,
+    SUBSCRIBED,
+)
+from faults.willow.load.services import Frontend, ServiceWorker
 from faults.willow.load.streams import StreamReader
 
-WORK_QUEUES = ["work-fetched", "work-subscribed"]
-POP_QUEUE = "work-popped"
-STREAM = "stream"
+POSTED_TO = (FETCHED, FETCHED, FETCHED, SUBSCRIBED, SUBSCRIBED, SUBSCRIBED, POPPED, POPPED, STREAM, STREAM)
+POSTED_TO_NOW_AND_THEN = (GROUPED, BOUNDED, SLOWLY_READ)  # few get through these
+BULK_POSTERS, BULK_WORKERS = 2, 3
+FETCHERS, POPPERS = 12, 3  # enough for 100 posts a second, so that nothing waits for somebody who is free
 
 
 @dataclass(frozen=True)
@@ -29,26 +42,50 @@ class Order:
     clock_offset: float
     seed: int
     rate: float  # posts a second
+    bulk_queues: list[str]
+    bulk_rate: float
+    posting_over: str  # a file: when it is there, nothing more is posted in bulk
 
 
 def clients(order: Order, recorder: Recorder) -> list[LoadClient]:
     common = (order.urls, recorder, order.seed)
     if order.role == "posters":
-        queues = [*WORK_QUEUES, *WORK_QUEUES, POP_QUEUE, STREAM]
+        queues = [*POSTED_TO, *POSTED_TO, *POSTED_TO_NOW_AND_THEN]
         return [Poster(f"{order.name}-{number}", *common, queues, order.rate / 3) for number in range(3)]
     if order.role == "consumers":
-        fetchers = [Fetcher(f"{order.name}-f{number}", *common, WORK_QUEUES[0], number % 2 == 0) for number in range(4)]
-        subscribers = [
-            Subscriber(f"{order.name}-s{number}", *common, WORK_QUEUES[1], number % 2 == 0) for number in range(3)
-        ]
-        return [*fetchers, *subscribers, Popper(f"{order.name}-p", *common, POP_QUEUE)]
+        return _consumers(order, recorder)
     if order.role == "readers":
         return [StreamReader(f"{order.name}-r{number}", *common, STREAM) for number in range(2)]
+    if order.role == "services":
+        frontends = [Frontend(f"{order.name}-a{number}", *common, SERVICE) for number in range(3)]
+        return [*frontends, *(ServiceWorker(f"{order.name}-w{number}", *common, SERVICE) for number in range(2))]
+    if order.role == "bulk":
+        backlog, over = Backlog(), Path(order.posting_over)
+        rate = order.bulk_rate / BULK_POSTERS
+        return [
+            *(BulkPoster(f"{order.name}-p{number}", *common, order.bulk_queues, rate, backlog, over)
+              for number in range(BULK_POSTERS)),
+            *(BulkWorker(f"{order.name}-w{number}", *common, order.bulk_queues, backlog)
+              for number in range(BULK_WORKERS)),
+        ]  # fmt: skip
     raise ValueError(f"there is no role {order.role}")
 
 
+def _consumers(order: Order, recorder: Recorder) -> list[LoadClient]:
+    """Every second one comes back with the identity that it had."""
+    common = (order.urls, recorder, order.seed)
+    fetchers = [Fetcher(f"{order.name}-f{number}", *common, FETCHED, number % 2 == 0) for number in range(FETCHERS)]
+    subscribers = [Subscriber(f"{order.name}-s{number}", *common, SUBSCRIBED, number % 2 == 0) for number in range(3)]
+    of_groups = [Fetcher(f"{order.name}-g{number}", *common, GROUPED, number % 2 == 0) for number in range(2)]
+    of_bounded = [Subscriber(f"{order.name}-b{number}", *common, BOUNDED, number % 2 == 0) for number in range(2)]
+    slow = SlowReader(f"{order.name}-l", *common, SLOWLY_READ, resumes=False)
+    quick = Fetcher(f"{order.name}-q", *common, SLOWLY_READ, resumes=False)
+    poppers = [Popper(f"{order.name}-p{number}", *common, POPPED) for number in range(POPPERS)]
+    return [*fetchers, *subscribers, *of_groups, *of_bounded, slow, quick, *poppers]
+
+
 async def main(order: Order) -> None:
-    recorder = Recorder(Path(order.history), Clock(order.clock_offset))
+    recorder = Recorder(Path(order.history), Clock(order.clock_offset), order.bulk_queues)
     everybody = clients(order, recorder)
 
     def stop() -> None:

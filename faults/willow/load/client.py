@@ -14,9 +14,10 @@ RETRY_SECONDS = 0.3
 
 
 class LoadClient(ABC):
-    """`resumes`: it comes back with the identity that it had."""
+    """`resumes`: it comes back with the identity that it had. `options`: of its connections."""
 
     resumes = False
+    options = ""
 
     def __init__(self, name: str, urls: list[str], recorder: Recorder, seed: int) -> None:
         self.name = name
@@ -36,7 +37,7 @@ class LoadClient(ABC):
             if self.stopping.is_set():
                 return
             url = self.random.choice(self._urls)
-            link = await open_link(url, self.name, number, self._recorder, self._session)
+            link = await open_link(url, self.name, number, self._recorder, self._session, self.options)
             if link is None:
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
@@ -88,6 +89,7 @@ class LoadClient(ABC):
             ended=frame["finished"],
             **numbers(frame),
             priority=frame["priority"],
+            group=frame.get("group", ""),
         )
         return frame
 

@@ -11,6 +11,7 @@ FETCH_SECONDS = 5.0  # that a fetch or pop waits
 WORK_TIMEOUT = 4.0  # seconds; short, so that the end of claims is seen often
 IN_FLIGHT = 6
 LONG_WORK = 8  # keepalives
+READ_PAUSE_SECONDS = 0.25  # of a slow reader
 
 
 class Consumer(LoadClient):
@@ -138,3 +139,11 @@ class Subscriber(Consumer):
         finally:
             for task in under_way:
                 task.cancel()
+
+
+class SlowReader(Subscriber):
+    """Reads one frame, and then nothing for a while. The broker has to bear with what is left unread."""
+
+    async def work(self, link: Link) -> None:
+        link.pause_seconds = READ_PAUSE_SECONDS
+        await super().work(link)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from faults.history import Kind, Recorder
 from faults.willow.load.client import LoadClient
 from faults.willow.load.link import Fields, Link
+from faults.willow.load.queues import FETCHED, GROUPED, GROUPS, SLOWLY_READ, SUBSCRIBED
 
 UNDER_WAY = 32  # posts whose last notice has not come
 LAST_NOTICES_SECONDS = 40.0
@@ -40,10 +41,11 @@ class Poster(LoadClient):
     async def _post(self, link: Link, under_way: asyncio.Semaphore) -> None:
         label, queue = self.label(), self.random.choice(self._queues)
         body = f"{self.name} {next(self._numbers)}"
-        if self.random.random() < 0.01:
+        if queue == SLOWLY_READ or self.random.random() < 0.01:
             body += " " + "x" * LONG_BODY
         stages = self.random.choice(STAGES)
-        priority = 0 if queue.startswith("stream") else self.random.choice(PRIORITIES)
+        priority = self.random.choice(PRIORITIES) if queue in (FETCHED, SUBSCRIBED) else 0
+        group = {"group": self.random.choice(GROUPS)} if queue == GROUPED else {}
         about = {"label": label, "queue": queue, "body": body}
 
         def on_frame(frame: Fields) -> None:
@@ -58,4 +60,4 @@ class Poster(LoadClient):
 
         link.note(Kind.POST, priority=priority, **about)
         post = {"type": "post", "queue": queue, "message": body, "label": label, "notify": stages, "priority": priority}
-        await link.send(post, on_frame)
+        await link.send({**post, **group}, on_frame)

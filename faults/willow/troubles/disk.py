@@ -9,7 +9,8 @@ from pathlib import Path
 from faults.willow.cluster import POSTGRES
 from faults.willow.troubles import Scene, Trouble
 
-SIZE = "1g"
+SIZE_MEGABYTES = 3_000  # for the log, and room to copy what a replica begins with
+BYTES_OF_MESSAGE = 1_000  # in the journal and its indexes, twice
 CHUNK = b"x" * 1_048_576
 
 
@@ -19,10 +20,11 @@ def can_mount() -> bool:
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
-    """A file system in memory."""
+def small_disk(folder: Path, messages: int) -> Iterator[None]:
+    """A file system in memory that has room for so many messages."""
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)], check=True)
+    size = f"{SIZE_MEGABYTES + messages * BYTES_OF_MESSAGE // 1_000_000}m"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], check=True)
     try:
         yield
     finally:

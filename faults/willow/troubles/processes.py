@@ -9,7 +9,7 @@ from faults.willow.cluster import signal_server, wait_for
 from faults.willow.troubles import Scene, Trouble
 from tests.support.cluster import Node, WillowProcess
 
-ROLES = ("posters", "consumers")
+ROLES = ("posters", "consumers", "services", "bulk")
 
 
 @contextmanager

@@ -173,6 +173,16 @@ async def test_figures_of_the_cluster(cluster: Cluster, client: Client) -> None:
     assert 0 <= found.value("willow_reaper_duty_age_seconds", **duty) < PATIENCE
 
 
+async def test_messages_that_nodes_made_ready_are_counted(cluster: Cluster, client: Client, queue: str) -> None:
+    duty = {"duty": "make delayed messages ready"}
+    before = fresh_scrape(cluster, "willow_nodes", 1, state="live").value("willow_reaper_handled_total", **duty)
+    for number in range(5):
+        await client.post(queue, str(number), delay=0.01 * (number + 1))
+    for _ in range(5):
+        await client.fetch(queue, block_timeout=PATIENCE)
+    fresh_scrape(cluster, "willow_reaper_handled_total", before + 5, **duty)
+
+
 async def test_figures_of_the_database_are_read_once_for_many_scrapes(
     start_cluster: StartCluster, connect: Connect
 ) -> None:

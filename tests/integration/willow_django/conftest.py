@@ -54,6 +54,11 @@ class Project:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def begin(self, *arguments: str) -> "subprocess.Popen[str]":
+        """A command of manage.py, whose errors can be read."""
+        command = [PYTHON, "-m", "django", *arguments]
+        return subprocess.Popen(command, env=self.environ, text=True, stderr=subprocess.PIPE)
+
     @contextmanager
     def running(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
         """A command of manage.py, until the end of the block, where it must end in good order."""

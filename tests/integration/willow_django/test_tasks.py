@@ -1,5 +1,6 @@
 """Django's tasks on Willow: enqueued, run by a worker, and asked for afterwards."""
 
+import json
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -7,7 +8,8 @@ from urllib.request import urlopen
 import pytest
 
 from tests.integration.willow_django.conftest import Project
-from tests.support.cluster import PATIENCE, wait_until
+from tests.support.cluster import PATIENCE, Cluster, wait_until
+from tests.support.keys import make_key
 from tests.support.launched_willow import free_port
 
 RUN = """
@@ -29,6 +31,8 @@ def told(result):
         "attempts": result.attempts,
     }
 """
+
+READS = "SELECT 1 FROM clients_node n JOIN queues_queue q ON jsonb_exists(n.readers, q.id::text) WHERE q.name = %s"
 
 
 @pytest.mark.parametrize("run_in", ["thread", "process"])
@@ -104,7 +108,7 @@ print(json.dumps([told(result) for result in results]))
         ("FAILED", 2),
         ("SUCCESSFUL", 1),
     ]
-    limit = "willow_django.time_limit.TimeLimitExceeded"
+    limit = "willow_django.limits.TimeLimitExceeded"
     assert [[path for path, _ in result["errors"]] for result in told[:2]] == [[limit, limit]] * 2
 
 
@@ -134,6 +138,34 @@ def test_a_worker_says_that_it_is_well(shop: Project, tmp_path: Path) -> None:
                 return None
 
         assert wait_until(lambda: answer() == 200 and file.exists(), 2 * PATIENCE)
+
+
+def test_a_worker_starts_again_when_code_changes(shop: Project, tmp_path: Path) -> None:
+    code = "from willow_django.tasks import task\n\n\n@task\ndef answer():\n    return {}\n"
+    module = tmp_path / "changing_jobs.py"
+    module.write_text(code.format(4))
+    shop.environ["PYTHONPATH"] += f":{tmp_path}"
+    ask = RUN + "from changing_jobs import answer\nprint(json.dumps(ended(answer.enqueue()).return_value))"
+    with shop.running("willow_worker", "--reload"):
+        assert shop.python(ask) == 4
+        module.write_text(code.format("40 + 2"))
+
+        def has_changed() -> bool:
+            module.touch()  # the reloader looks now and then, and must have seen the file once before
+            return bool(shop.python(ask) == 42)
+
+        assert wait_until(has_changed, 2 * PATIENCE)
+
+
+def test_a_worker_whose_key_is_revoked_ends_and_says_so(broker: Cluster, shop: Project) -> None:
+    key = make_key(broker, {"*": {"fetch", "create"}})
+    shop.environ["SHOP_WILLOW"] = json.dumps(json.loads(shop.environ["SHOP_WILLOW"]) | {"TOKEN": key.secret})
+    worker = shop.begin("willow_worker")
+    assert wait_until(lambda: bool(broker.query(READS, f"{shop.prefix}default")), PATIENCE)
+    key.expire()
+    _, said = worker.communicate(timeout=2 * PATIENCE)
+    assert worker.returncode == 1
+    assert "Traceback" not in said and "CommandError" in said, said
 
 
 def test_a_worker_refuses_queues_that_its_backend_does_not_have(shop_elsewhere: Project) -> None:

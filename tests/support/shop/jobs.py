@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from willow_django import carried
-from willow_django.soft_limit import SoftTimeLimitExceeded
+from willow_django.limits import SoftTimeLimitExceeded
 from willow_django.tasks import task
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -26,6 +26,16 @@ async def add_later(a: int, b: int) -> int:
 @task
 def broken() -> None:
     raise ValueError("it is broken")
+
+
+@task
+def leaves() -> None:
+    raise SystemExit("it leaves")
+
+
+@task
+async def leaves_later() -> None:
+    raise SystemExit("it leaves")
 
 
 @task(retries=2, takes_context=True)

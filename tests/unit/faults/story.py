@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from faults.checker import Judgement, check
+from faults.evidence import Evidence
 from faults.history import Event, Kind
 from faults.remains import Ending, Fault, Live, QueueRemains, Remains
 
@@ -92,6 +93,10 @@ class Story:
         self.faults.append(Fault("kill -9 of the storage", self.now, self.now + 1, crashes_storage=True))
 
     def judge(self) -> Judgement:
+        evidence = self.evidence()
+        return check(evidence.history, evidence.remains, evidence.faults)
+
+    def evidence(self) -> Evidence:
         ended = {
             shard: len({row.index for row in self.endings if row.is_last and row.shard == shard}) for shard in NAMES
         }
@@ -109,7 +114,7 @@ class Story:
             for shard, name in NAMES.items()
         ]
         events = sorted(self.events, key=lambda event: event.at)
-        return check(events, Remains(list(self.live.values()), self.endings, queues), self.faults)
+        return Evidence(events, Remains(list(self.live.values()), self.endings, queues), self.faults)
 
     def _living(self, shard: int) -> int:
         return sum(message.shard == shard for message in self.live.values())

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from faults.checker import SAFETY, check
-from faults.history import Clock, Kind, Recorder, read_history
+from faults.checker import SAFETY, check, together
+from faults.history import Clock, Kind, Recorder, history_of, read_history
 from faults.remains import Remains
 from faults.report import findings, table
 
@@ -16,6 +16,36 @@ def test_a_history_is_read_as_it_was_written(tmp_path: Path) -> None:
         for number in range(4)
     ]
     assert read_history([tmp_path / "two", tmp_path / "one"]) == written
+
+
+def test_many_events_in_one_line_are_read_one_by_one(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "history", Clock())
+    recorder.note_many("client", Kind.POST, {"label": [1, 2], "body": ["a", "b"]}, queue="q", connection=3)
+    events = read_history([tmp_path / "history"])
+    assert [(event.label, event.body, event.queue, event.connection) for event in events] == [
+        (1, "a", "q", 3),
+        (2, "b", "q", 3),
+    ]
+
+
+def test_what_is_about_a_queue_that_is_kept_apart_has_a_file_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    recorder = Recorder(file, Clock(), apart=["bulk"])
+    recorder.note("client", Kind.CONNECTED)
+    recorder.note("client", Kind.POST, queue="bulk")
+    recorder.note("client", Kind.POST, queue="other")
+    assert [event.queue for event in read_history([file])] == ["", "other"]
+    assert [event.queue for event in read_history([history_of(file, "bulk")])] == ["bulk"]
+
+
+def test_judgements_of_parts_are_added_up(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "history", Clock())
+    recorder.note("client", Kind.CONNECTED)
+    recorder.note("client", Kind.RECEIVED, body="never posted", shard=1, index=1)
+    one = check(read_history([tmp_path / "history"]), Remains(), judges=SAFETY)
+    both = together([one, one])
+    assert len(both["ghosts"].broken) == 2
+    assert (both.counts["received"], both.counts["connected"]) == (2, 1)
 
 
 def test_the_torn_last_line_of_a_killed_client_is_left_out(tmp_path: Path) -> None:

@@ -253,6 +253,12 @@ def never_answered(story: Story) -> None:
     story.note("poster", Kind.NOTHING, connection=1)
 
 
+def answered_with_the_reply_to_another(story: Story) -> None:
+    label = story.label()
+    story.note("poster", Kind.POST, connection=1, label=label, queue="service:echo", body="question")
+    story.note("poster", Kind.TOLD, connection=1, label=label, queue="service:echo", stage="reply", body="re other")
+
+
 PLANTED: list[tuple[Callable[[Story], None], set[str]]] = [
     (lost, {"lost"}),
     (lost_with_its_dead_letter, {"lost writes"}),
@@ -286,6 +292,7 @@ PLANTED: list[tuple[Callable[[Story], None], set[str]]] = [
     (too_many_of_a_queue, {"limits exceeded"}),
     (too_many_of_a_group, {"limits exceeded"}),
     (never_answered, {"unanswered"}),
+    (answered_with_the_reply_to_another, {"wrong replies"}),
 ]
 
 
@@ -387,3 +394,36 @@ def test_a_confirmed_keepalive_prolongs_what_a_client_may_believe() -> None:
     story.end(5, "retried", reason="timeout")
     story.receive("b", 5, attempt=2)
     assert broken(story) == {"double claims"}
+
+
+def test_what_a_killed_client_held_may_go_on_at_once() -> None:
+    story = Story()
+    story.connect("crowd1-a")
+    story.post("m", 5)
+    story.receive("crowd1-a", 5)
+    story.note("crowd1", Kind.KILLED)
+    story.end(5, "retried", reason="disconnected")
+    story.receive("b", 5, attempt=2)
+    assert story.judge()["double claims"].explained.total() == 0
+    assert broken(story) == set()
+
+
+def test_a_crash_explains_limits_only_around_it() -> None:
+    story = Story()
+    story.crash()
+    story.now += 60
+    too_many_of_a_queue(story)
+    assert broken(story) == {"limits exceeded"}
+
+
+def test_nodes_may_take_neighbours_in_another_order_at_the_same_time() -> None:
+    story = Story()
+    for index in (5, 6):
+        story.post(f"m{index}", index)
+    story.now += 10
+    for index in (6, 5):
+        story.receive("a", index)
+    for index in (6, 5):
+        story.say("a", "finish", index, stage="write")
+        story.end(index, "finished")
+    assert broken(story) == set()

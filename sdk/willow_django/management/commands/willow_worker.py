@@ -60,9 +60,16 @@ class Command(BaseCommand):
             health_port=options["health_port"],
         )
         if options["reload"]:
-            run_with_reloader(self._run, backend, plan)
+            run_with_reloader(self._run_until_code_changes, backend, plan)
         else:
             self._run(backend, plan)
+
+    def _run_until_code_changes(self, backend: WillowBackend, plan: WorkerPlan) -> None:
+        """In a thread of Django's reloader, which goes on watching also after an error."""
+        try:
+            self._run(backend, plan)
+        except CommandError as error:
+            self.stderr.write(f"{error} Change some code, and it is tried again.")
 
     def _run(self, backend: WillowBackend, plan: WorkerPlan) -> None:
         self.stdout.write(f"Working on tasks of {', '.join(plan.queues)}, {plan.concurrency} at a time")

@@ -1,4 +1,4 @@
-"""A limit that a task can notice: an exception is raised in it when its time is over, and it may clean up."""
+"""How long a task may run. At the soft limit it may still clean up; the hard one it cannot do anything about."""
 
 import asyncio
 import ctypes
@@ -9,6 +9,22 @@ from contextlib import asynccontextmanager, contextmanager
 
 class SoftTimeLimitExceeded(Exception):
     """The task has run for longer than the worker's --soft-time-limit."""
+
+
+class TimeLimitExceeded(Exception):
+    """The task has run for longer than the worker's --time-limit."""
+
+
+@asynccontextmanager
+async def limit(seconds: float | None, exceeded: type[Exception]) -> AsyncIterator[None]:
+    """For what is awaited: it is cancelled, and this is raised."""
+    try:
+        async with asyncio.timeout(seconds) as timeout:
+            yield
+    except TimeoutError:
+        if timeout.expired():
+            raise exceeded(f"The task ran for more than {seconds:g} seconds.") from None
+        raise
 
 
 @contextmanager
@@ -29,14 +45,3 @@ def soft_limit(seconds: float | None) -> Iterator[None]:
 
 def _raise_in(thread: int) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SoftTimeLimitExceeded))
-
-
-@asynccontextmanager
-async def async_soft_limit(seconds: float | None) -> AsyncIterator[None]:
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            yield
-    except TimeoutError:
-        if limit.expired():
-            raise SoftTimeLimitExceeded(f"The task ran for more than {seconds:g} seconds.") from None
-        raise

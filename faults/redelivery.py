@@ -1,0 +1,45 @@
+"""How soon a message came to somebody else when the client that held it had gone, or was silent for too long."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from faults.evidence import Delivery, Evidence
+
+GONE, SILENT = "disconnected", "timeout"  # reasons in the journal
+
+
+def after_disconnects(evidence: Evidence) -> Iterator[float]:
+    """Seconds from the disconnect; or from the end of a fault, or when who got it connected, if that is later."""
+    for first, second, handed_out in _handed_over(evidence, GONE):
+        connection = evidence.connections.get((first.event.client, first.connection))
+        taker = evidence.connections.get((second.event.client, second.event.connection))
+        if connection is None or connection.ended is None or taker is None:
+            continue
+        lost = connection.ended
+        in_between = [fault.ended for fault in evidence.faults if fault.began <= handed_out and lost <= fault.ended]
+        begins = max(lost, taker.began, *in_between)
+        if begins <= second.event.at:
+            yield max(handed_out - begins, 0.0)
+
+
+def after_leases(evidence: Evidence) -> Iterator[float]:
+    """Seconds from the end of the claim, where no fault was in the way: one of a broker lets claims begin again."""
+    for first, _, handed_out in _handed_over(evidence, SILENT):
+        if not any(fault.began <= handed_out and first.event.at <= fault.ended for fault in evidence.faults):
+            yield max(handed_out - first.lease_until, 0.0)
+
+
+def _handed_over(evidence: Evidence, reason: str) -> Iterator[tuple[Delivery, Delivery, float]]:
+    """Deliveries one after the other, of which the first ended like this; and when the second was handed out.
+
+    Not in queues with limits: there a message may have to wait for its place.
+    """
+    for message, deliveries in evidence.deliveries.items():
+        queue = evidence.queues.get(message[0])
+        if queue is not None and (queue.in_flight_limit is not None or queue.group_limit is not None):
+            continue
+        reasons = {ending.attempt: ending.reason for ending in evidence.endings.get(message, ()) if not ending.is_last}
+        for first, second in pairwise(deliveries):
+            if second.event.attempt == first.event.attempt + 1 and reasons.get(first.event.attempt) == reason:
+                assigned = evidence.assigned_at.get((*message, second.event.attempt), second.event.at)
+                yield first, second, min(assigned, second.event.at)

@@ -1,0 +1,43 @@
+"""How soon claims come to others is read from histories and the journal."""
+
+from faults.redelivery import after_disconnects, after_leases
+from faults.remains import Fault
+from tests.unit.faults.story import Story
+
+
+def handed_over(reason: str) -> Story:
+    """Held by a client that is lost a second later, for 30 s; another one gets it 33 s after that."""
+    story = Story()
+    for client in ("a", "b"):
+        story.connect(client)
+    story.post("m", 5)
+    story.receive("a", 5)
+    story.lose("a")
+    story.now += 32
+    story.end(5, "retried", reason=reason)
+    story.receive("b", 5, attempt=2)
+    return story
+
+
+def test_the_time_from_a_disconnect() -> None:
+    story = handed_over("disconnected")
+    assert list(after_disconnects(story.evidence())) == [33.0]
+    assert list(after_leases(story.evidence())) == []
+
+
+def test_the_time_from_a_disconnect_begins_when_a_fault_is_over() -> None:
+    story = handed_over("disconnected")
+    story.faults = [Fault("kill", story.now - 40, story.now - 3)]
+    assert list(after_disconnects(story.evidence())) == [3.0]
+
+
+def test_the_time_from_the_end_of_a_claim() -> None:
+    story = handed_over("timeout")
+    assert list(after_leases(story.evidence())) == [4.0]
+    assert list(after_disconnects(story.evidence())) == []
+
+
+def test_claims_that_a_fault_may_have_prolonged_are_left_out() -> None:
+    story = handed_over("timeout")
+    story.faults = [Fault("kill", story.now - 10, story.now - 9)]
+    assert list(after_leases(story.evidence())) == []
