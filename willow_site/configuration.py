@@ -365,6 +365,13 @@ class Configuration:
         "How long the `dedupe` value of a post is remembered.",
         unit="seconds",
     )
+    kept_reply_bytes: int = setting(
+        "WILLOW_KEPT_REPLY_BYTES",
+        kinds.whole_number(65_536, 1024 * 1024 * MEBIBYTE),
+        str(1024 * MEBIBYTE),
+        "How much the replies of all queues with `keep_replies` may take. Beyond it, those that would go next go.",
+        unit="bytes",
+    )
     max_clock_skew: float = setting(
         "WILLOW_MAX_CLOCK_SKEW",
         kinds.number(0.1, SECONDS_PER_YEAR),

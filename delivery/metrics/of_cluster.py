@@ -53,6 +53,10 @@ PLAIN_GAUGES = {
     "willow_journal_rows": ("Rows of the journal, as PostgreSQL estimates.", "journal_rows"),
     "willow_journal_bytes": ("Size of the journal with its indexes.", "journal_bytes"),
     "willow_messages_bytes": ("Size of the table of live messages with its indexes.", "messages_bytes"),
+    "willow_kept_replies_bytes": (
+        "Size of the table of replies that are kept, with its indexes.",
+        "kept_replies_bytes",
+    ),
     "willow_messages_dead_rows": ("Rows of that table that wait for vacuum.", "messages_dead_rows"),
     "willow_oldest_transaction_seconds": (
         "Age of the oldest transaction in the database. A long one keeps vacuum from its work.",

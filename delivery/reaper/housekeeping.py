@@ -31,6 +31,12 @@ async def forget_replies(tools: Tools, now: datetime | None) -> int:
     return (await tools.connection.execute(statement("forget_replies"), {"now": now, "limit": LIMIT})).rowcount
 
 
+async def forget_excess_replies(tools: Tools, now: datetime | None) -> int:
+    """Replies beyond the space that all of them may take."""
+    parameters = {"most": settings.WILLOW.kept_reply_bytes, "limit": LIMIT}
+    return (await tools.connection.execute(statement("forget_excess_replies"), parameters)).rowcount
+
+
 async def forget_notices(tools: Tools, now: datetime | None) -> int:
     """Notices that nobody came for."""
     parameters = {"now": now, "limit": LIMIT, "seconds": settings.WILLOW.session_retention}

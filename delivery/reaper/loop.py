@@ -53,6 +53,7 @@ DUTIES = (
     Duty("forget transient clients", retention.forget_transient_clients, every=5),
     Duty("forget dedupe texts", housekeeping.forget_dedupe_texts, every=5),
     Duty("forget replies", housekeeping.forget_replies, every=5),
+    Duty("forget excess replies", housekeeping.forget_excess_replies, every=60),
     Duty("fold ended counts", housekeeping.fold_ended_counts, every=60),
     Duty("restart idle sequences", housekeeping.restart_idle_sequences, every=30),
     Duty("forget notices", housekeeping.forget_notices, every=60),

@@ -67,6 +67,7 @@ RATE_GRACE_MS = 50
 
 # The bodies that one statement hands out, the last one aside: with what comes after them a statement goes on later.
 MOST_TAKEN_BYTES = 16 * 1024 * 1024
+KEPT_REPLY_ROW_BYTES = 150  # roughly, on the disk: of a reply that is kept, the reply aside
 
 NAMES: Mapping[str, int | str] = {
     **{state.name: state.value for state in State},
@@ -85,6 +86,7 @@ NAMES: Mapping[str, int | str] = {
     "DEAD_SUFFIX": DEAD_SUFFIX,
     "SERVICE_PREFIX": SERVICE_PREFIX,
     "MOST_TAKEN_BYTES": MOST_TAKEN_BYTES,
+    "KEPT_REPLY_ROW_BYTES": KEPT_REPLY_ROW_BYTES,
     "NAME_LENGTH": NAME_LENGTH,
     "INDEXES_AHEAD": INDEXES_AHEAD,
     "RATE_GRACE_MS": RATE_GRACE_MS,

@@ -10,6 +10,7 @@ SELECT
     (SELECT count(*) FILTER (WHERE free = 0) FROM delivery_worker) AS workers_occupied,
     journal.days AS journal_days, journal.rows AS journal_rows, journal.bytes AS journal_bytes,
     pg_total_relation_size('delivery_message') AS messages_bytes,
+    pg_total_relation_size('delivery_keptreply') AS kept_replies_bytes,
     (SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = 'delivery_message'::regclass) AS messages_dead_rows,
     (SELECT coalesce(extract(epoch FROM now() - min(xact_start)), 0)::float8
      FROM pg_stat_activity WHERE datname = current_database()) AS oldest_transaction

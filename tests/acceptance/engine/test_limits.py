@@ -140,6 +140,26 @@ async def test_after_a_pause_a_burst_and_then_the_rate(clients: list[Client], qu
     assert times[-1] - began >= 10 / 20 * 0.95
 
 
+async def test_all_nodes_together_keep_to_the_rate(clients: list[Client], queue: str) -> None:
+    await clients[0].create(queue, rate=20, burst=1)
+    labels = [await client.subscribe(queue, in_flight=100) for client in clients]
+    times: list[float] = []
+
+    async def read(client: Client, label: int) -> None:
+        while True:
+            await client.expect(label, type="message")
+            times.append(time.monotonic())
+
+    readers = [asyncio.create_task(read(client, label)) for client, label in zip(clients, labels, strict=True)]
+    await clients[0].post_all(queue, ["m"] * 20)
+    async with asyncio.timeout(PATIENCE):
+        while len(times) < 20:
+            await asyncio.sleep(LOOK_SECONDS)
+    for reader in readers:
+        reader.cancel()
+    assert times[-1] - times[0] >= 19 / 20 * 0.95
+
+
 async def test_pops_keep_to_the_rate(client: Client, queue: str) -> None:
     await client.create(queue, rate=0.001, burst=2)
     await client.post_all(queue, ["a", "b", "c"])

@@ -1,0 +1,77 @@
+"""Clients that do not read: who is closed, with which code, and what is kept for them then."""
+
+import asyncio
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from delivery.gateway.outbox import Outbox
+from delivery.gateway.socket_control import NoControl
+from delivery.protocol.close_codes import TOO_SLOW
+from delivery.protocol.frames import Frame, NoMessage
+from delivery.sessions.unread_answers import FRAME_BYTES, UnreadAnswers
+
+CROWDED = 20  # frames
+
+
+class Reader:
+    """A client whose socket takes nothing until it reads; `outbox` is what the broker has for it."""
+
+    def __init__(self, unread: UnreadAnswers) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.reads = asyncio.Event()
+        encoder: Any = SimpleNamespace(part="text", encode=str, encode_batch=lambda frames: map(str, frames))
+        self.outbox = Outbox(self.take, encoder, batch=False, socket=NoControl(), unread=unread)
+        self.writing = asyncio.create_task(self.outbox.run())
+
+    async def take(self, message: dict[str, Any]) -> None:
+        if message["type"] == "websocket.send":
+            await self.reads.wait()
+        self.sent.append(message)
+
+    def is_sent(self, frames: int) -> None:
+        frame: Frame = NoMessage(label=1)
+        for _ in range(frames):
+            self.outbox.put(frame)
+
+    async def close_code(self) -> int:
+        self.reads.set()
+        await self.writing
+        code: int = self.sent[-1]["code"]
+        return code
+
+
+@pytest.fixture(autouse=True)
+def bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = dataclasses.replace(settings.WILLOW, unread_bytes=CROWDED * FRAME_BYTES, unread_seconds=0.001)
+    monkeypatch.setattr(settings, "WILLOW", few)
+
+
+async def test_who_reads_nothing_is_closed_as_too_slow() -> None:
+    unread = UnreadAnswers(most_bytes=2**40)
+    reader = Reader(unread)
+    reader.is_sent(CROWDED + 1)
+    assert (reader.outbox.is_crowded, unread.bytes) == (True, (CROWDED + 1) * FRAME_BYTES)
+    while not unread.given_up:
+        await asyncio.sleep(0)
+    assert unread.bytes == 0
+    assert await reader.close_code() == TOO_SLOW
+
+
+async def test_when_all_together_have_too_much_the_one_with_the_most_is_closed() -> None:
+    unread = UnreadAnswers(most_bytes=4 * CROWDED * FRAME_BYTES)
+    small, large, smaller = (Reader(unread) for _ in range(3))
+    for reader, frames in ((smaller, 2), (small, CROWDED + 1), (large, 2 * CROWDED)):
+        reader.is_sent(frames)
+    assert unread.given_up == 0
+    small.is_sent(CROWDED - 2)
+    assert unread.given_up == 1
+    assert unread.bytes == (2 * CROWDED + 1) * FRAME_BYTES
+    assert await large.close_code() == TOO_SLOW
+    for reader in (small, smaller):
+        reader.reads.set()
+        reader.outbox.close(1000, "")
+        assert await reader.close_code() == 1000
