@@ -9,6 +9,7 @@ from faults.peers.run import PEERS, judge_peer
 from faults.recovery import seconds_to_recover
 from faults.report import findings, summary, table, table_of_times
 from faults.willow.run import Plan, carry_out
+from faults.willow.sizes.command import main as measure_load
 from faults.willow.troubles.clocks import CLOCK_TROUBLES
 from faults.willow.troubles.disk import DISK_TROUBLES
 from faults.willow.troubles.failover import FAILOVER_TROUBLES, LOSING_TROUBLES
@@ -27,7 +28,12 @@ TROUBLES = (
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./willow faults", description="Faults, and proof that nothing is lost.")
+    if arguments[:1] == ["load"]:
+        return measure_load(arguments[1:])
+    parser = argparse.ArgumentParser(
+        prog="./willow faults",
+        description="Faults, and proof that nothing is lost. `./willow faults load` measures large loads instead.",
+    )
     parser.add_argument("--minutes", type=float, help="how long faults happen (2, unless --faults or --messages)")
     parser.add_argument("--faults", type=int, default=0, help="go on until there were so many")
     parser.add_argument("--messages", type=int, default=0, help="go on until so many were worked off in bulk")

@@ -1,1 +1,1 @@
-"""What a Django project pays: for a post in its transaction, and for a client that blocks."""
+"""What a Django project pays: for a post in its transaction, for a client that blocks, and for its tasks."""

@@ -1,20 +1,25 @@
 """Runs each measurement by turns with what it is held against."""
 
+from types import ModuleType
+
 from benchmarks import report
 from benchmarks.alternation import alternate
 from benchmarks.broker_process import BrokerProcess
-from benchmarks.django import blocking_client, transactional_posts
+from benchmarks.django import blocking_client, transactional_posts, willow_tasks
 from benchmarks.figures import Bar, Figure
 from benchmarks.load_process import LoadProcess
+from benchmarks.peers import celery_tasks, procrastinate_tasks, task_queues
+from benchmarks.peers.environment import enter_peers_environment
 from benchmarks.scale import Scale
 from willow_site.embedded.postgres import throwaway_postgres
 
 LIKE_AN_INSERT = Bar(1.3, at_most=True)
 NEARLY_ASYNCHRONOUS = Bar(0.8)
+TASK_QUEUES = {procrastinate_tasks: Bar(5), celery_tasks: Bar(2)}
 
 
 def measure_django(scale: Scale) -> list[Figure]:
-    figures = _with_a_broker(scale)
+    figures = [*_with_a_broker(scale), *_tasks(scale)]
     report.print_heading()
     report.print_figures(figures)
     return figures
@@ -51,3 +56,27 @@ def _clients_that_block(broker: BrokerProcess, load: LoadProcess, scale: Scale) 
     )
     name = "post, fetch, finish one by one, blocking (limit: asynchronous)"
     return Figure(name=name, unit="messages/s", values=blocking, limits=asynchronous, bar=NEARLY_ASYNCHRONOUS)
+
+
+def _tasks(scale: Scale) -> list[Figure]:
+    """Tasks that do nothing, eight at once, from a queue that was filled before."""
+    enter_peers_environment()
+    found: dict[ModuleType, list[float]] = {peer: [] for peer in (willow_tasks, *TASK_QUEUES)}
+    for _ in range(scale.runs):
+        for peer, rates in found.items():
+            rates.append(_tasks_per_second(peer, scale.seconds))
+    return [
+        Figure(
+            name=f"tasks through the worker, 8 at once (limit: {peer.NAME})",
+            unit="tasks/s",
+            values=found[willow_tasks],
+            limits=found[peer],
+            bar=bar,
+        )
+        for peer, bar in TASK_QUEUES.items()
+    ]
+
+
+def _tasks_per_second(peer: ModuleType, seconds: float) -> float:
+    with LoadProcess() as load, peer.serving() as address:
+        return load.run(task_queues.take, peer.__name__, address, seconds).per_second

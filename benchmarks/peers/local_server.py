@@ -38,13 +38,13 @@ def running(command: Sequence[str], port: int, environ: Mapping[str, str] | None
         preexec_fn=ends_with_parent(signal.SIGTERM),
     ) as process:
         try:
-            if not wait_until(lambda: _listens(port), START_SECONDS):
+            if not wait_until(lambda: listens(port), START_SECONDS):
                 raise NotRunError(f"{command[0]} did not listen within {START_SECONDS} seconds")
             yield
         finally:
             process.terminate()
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

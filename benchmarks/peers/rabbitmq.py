@@ -28,10 +28,13 @@ def missing() -> str | None:
     return not_on_path(PROGRAM, "rabbitmq-server") or client_missing("aio_pika")
 
 
-@contextmanager
-def serving() -> Iterator[str]:
-    folder, port, distribution_port = tempfile.mkdtemp(prefix="willow-rabbitmq-"), free_port(), free_port()
-    environ = {
+def program() -> str:
+    return str(DEBIAN_PROGRAM) if DEBIAN_PROGRAM.exists() else PROGRAM
+
+
+def environment(folder: str, port: int, distribution_port: int) -> dict[str, str]:
+    """Of a server that keeps everything in the folder and listens only here."""
+    return {
         **os.environ,
         "HOME": folder,
         "RABBITMQ_MNESIA_BASE": folder,
@@ -45,12 +48,22 @@ def serving() -> Iterator[str]:
         "RABBITMQ_DIST_PORT": str(distribution_port),
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
     }
+
+
+def end_name_server(environ: dict[str, str]) -> None:
+    """Erlang's own, which the server started and leaves behind."""
+    subprocess.run(["epmd", "-kill"], env=environ, stdout=subprocess.DEVNULL, check=False)
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    folder, port = tempfile.mkdtemp(prefix="willow-rabbitmq-"), free_port()
+    environ = environment(folder, port, free_port())
     try:
-        with running([str(DEBIAN_PROGRAM) if DEBIAN_PROGRAM.exists() else PROGRAM], port, environ):
+        with running([program()], port, environ):
             yield f"amqp://guest:guest@127.0.0.1:{port}/"
     finally:
-        # Erlang's own name server, which the server started and leaves behind.
-        subprocess.run(["epmd", "-kill"], env=environ, stdout=subprocess.DEVNULL, check=False)
+        end_name_server(environ)
         shutil.rmtree(folder, ignore_errors=True)
 
 

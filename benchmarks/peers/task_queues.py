@@ -112,15 +112,11 @@ async def _until(reached: Callable[[int], bool], peer_name: str, address: str) -
 @asynccontextmanager
 async def working(peer_name: str, address: str, waits: Path | None = None) -> AsyncIterator[None]:
     """The peer's workers run, as children of the clients' process."""
-    environ = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), packages()]),
-        "BENCH_ADDRESS": address,
-        **({} if waits is None else {"BENCH_WAITS": str(waits)}),
-    }
+    peer = peer_of(peer_name)
+    environ = getattr(peer, "worker_environ", _with_peers_packages)(address)
     workers = await asyncio.create_subprocess_exec(
-        *peer_of(peer_name).worker_command(address),
-        env=environ,
+        *peer.worker_command(address),
+        env=environ | ({} if waits is None else {"BENCH_WAITS": str(waits)}),
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )
@@ -133,3 +129,8 @@ async def working(peer_name: str, address: str, waits: Path | None = None) -> As
         except TimeoutError:
             workers.kill()
             await workers.wait()
+
+
+def _with_peers_packages(address: str) -> dict[str, str]:
+    paths = os.pathsep.join([str(PROJECT_FOLDER), packages()])
+    return {**os.environ, "PYTHONPATH": paths, "BENCH_ADDRESS": address}

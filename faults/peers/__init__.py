@@ -4,12 +4,11 @@ Each adapter has a server that can be killed and started again, and a connection
 as its authors recommend it for messages that must not be lost.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from willow_site.embedded.server import EmbeddedServer
+from willow_site.processes import ProcessIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +25,25 @@ class PeerConnection(Protocol):
     async def take(self) -> Sequence[Taken]:
         """Messages for this client, which others get after `CLAIM_SECONDS` if it does not finish them."""
 
-    async def finish(self, taken: Taken) -> bool:
-        """Whether the peer says that this ended the message."""
+    async def finish(self, taken: Taken) -> bool | None:
+        """Whether the peer says that this ended the message. None: it says nothing."""
 
     async def close(self) -> None: ...
 
 
-class PeerServer(EmbeddedServer, ABC):
+class PeerServer(Protocol):
     """It goes on with the data that it had when it was killed."""
 
-    @abstractmethod
+    @property
+    def port(self) -> int: ...
+
+    def start(self) -> str:
+        """Its address, when it takes connections."""
+
+    def running_process(self) -> ProcessIdentity | None: ...
+
+    def stop(self) -> None: ...
+
     def left(self) -> list[str]:
         """The bodies of the messages that it still has."""
 

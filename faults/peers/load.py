@@ -70,9 +70,10 @@ class PeerClient:
                 continue  # forgotten: its time runs out
             label = next(self._labels)
             self.note(Kind.SAY, verb="finish", label=label, **_numbers(message))
-            if await connection.finish(message):
+            ended = await connection.finish(message)
+            if ended:
                 self.note(Kind.CONFIRMED, verb="finish", label=label, stage="sync", **_numbers(message))
-            else:
+            elif ended is not None:
                 self.note(Kind.REFUSED, verb="finish", label=label, code="NoObject", **_numbers(message))
 
 

@@ -9,14 +9,14 @@ import psycopg
 from psycopg import AsyncConnection
 
 from benchmarks.peers.pgmq import ARCHIVE, READ, SEND, TABLES
-from faults.peers import CLAIM_SECONDS, PeerServer, Taken
+from faults.peers import CLAIM_SECONDS, Taken
 from willow_site.embedded.postgres import PostgresServer
 
 BATCH = 4
 NAME = "PGMQ"
 
 
-class PgmqServer(PostgresServer, PeerServer):
+class PgmqServer(PostgresServer):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, ends_with_starter=True)
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from benchmarks.peers.environment import enter_peers_environment
 from faults.checker import SAFETY, Judgement, check
 from faults.history import Clock, Event, Kind, Recorder, read_history
-from faults.peers import CLAIM_SECONDS, PeerServer, pgmq, valkey_streams
+from faults.peers import CLAIM_SECONDS, PeerServer, pgmq, procrastinate, rabbitmq, valkey_streams
 from faults.peers.load import QUEUE, SHARD, Connect, PeerClient
 from faults.remains import Ending, Fault, Live, Remains
 from faults.willow.cluster import signal_server
@@ -21,7 +22,10 @@ from faults.willow.network import Network, Wire
 PEERS: dict[str, tuple[Callable[[Path], PeerServer], Connect]] = {
     pgmq.NAME: (pgmq.PgmqServer, pgmq.connect),
     valkey_streams.NAME: (valkey_streams.StreamServer, valkey_streams.connect),
+    rabbitmq.NAME: (rabbitmq.RabbitServer, rabbitmq.connect),
+    procrastinate.NAME: (procrastinate.ProcrastinateServer, procrastinate.connect),
 }
+OF_OTHERS = (rabbitmq.NAME, procrastinate.NAME)  # with packages that Willow does not need
 # What can be read from clients' histories and from what is left; peers keep no journal.
 JUDGES = {
     name: SAFETY[name]
@@ -44,6 +48,8 @@ def judge_peer(
 ) -> tuple[Judgement, list[Fault]]:
     """The same seed chooses the same faults in the same order."""
     make, connect = PEERS[name]
+    if name in OF_OTHERS:
+        enter_peers_environment()
     with tempfile.TemporaryDirectory(prefix="willow-peer-") as folder:
         place = Path(folder)
         place.chmod(0o711)

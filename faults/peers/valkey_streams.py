@@ -9,14 +9,14 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from benchmarks.peers.valkey_streams import DurableValkey
-from faults.peers import CLAIM_SECONDS, PeerServer, Taken
+from faults.peers import CLAIM_SECONDS, Taken
 
 NAME = "Valkey streams"
 STREAM, GROUP = "faults", "workers"
 BATCH, WAIT_MILLISECONDS = 4, 200
 
 
-class StreamServer(DurableValkey, PeerServer):
+class StreamServer(DurableValkey):
     def left(self) -> list[str]:
         with redis.Redis.from_url(self.url, protocol=2) as client:
             entries: Any = client.xrange(STREAM)

@@ -51,6 +51,7 @@ def seen_by_readers(ledger: Ledger) -> list[int]:
     return sorted(catalog_of(ledger).load_table("willow.journal").scan().to_arrow()["index"].to_pylist())
 
 
+@pytest.mark.long
 def test_archive_and_facts_are_the_same_after_dump_and_restore(
     ledger: Ledger, spark: SparkSession, dump: Callable[[], None], restore: Restore
 ) -> None:

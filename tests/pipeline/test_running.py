@@ -12,10 +12,11 @@ from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, row
 
 FACTS_OF_THE_DAY = (
     "SELECT posted, finished, popped, failed, work_p50, wait_max, queue_tags FROM willow_queue_facts"
-    " WHERE grain = 'day' AND queue_name = 'orders' AND bucket >= date_trunc('day', now(), 'UTC')"
+    f" WHERE grain = 'day' AND queue_name = 'orders' AND bucket >= '{NOON:%Y-%m-%d}'"
 )
 
 
+@pytest.mark.usefixtures("only_queue_facts")
 def test_rows_become_files_and_facts_and_doing_it_again_changes_nothing(
     ledger: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,6 +50,7 @@ def test_a_message_counts_as_posted_on_its_day_though_it_ended_on_a_later_one(
     assert ledger.query("SELECT count, signature FROM willow_dead_letter_clusters") == [(1, "no")]
 
 
+@pytest.mark.usefixtures("only_queue_facts")
 def test_a_day_of_which_messages_have_ended_since_is_not_computed_as_a_whole_and_yet_the_same(
     ledger: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

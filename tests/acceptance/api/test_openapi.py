@@ -23,7 +23,7 @@ from tests.support.fixtures import StartCluster
 from tests.support.http import call
 from tests.support.keys import make_key
 
-EXAMPLES = 3  # requests of each kind to each operation
+EXAMPLES = 2  # requests of each kind to each operation
 LONGEST_QUERY = 1000  # characters: the server closes the connection on lines beyond 16 KiB, when they are escaped
 CHECKS = [
     not_a_server_error,

@@ -43,7 +43,7 @@ def locked(broker: Cluster, statement: str, *parameters: object) -> Iterator[Non
 
 
 async def test_lookups_of_unknown_queues_hold_up_no_hello_and_no_heartbeat(broker: Cluster, client: Client) -> None:
-    labels = [client.label() for _ in range(3000)]
+    labels = [client.label() for _ in range(1000)]
     fetches = [{"type": "fetch", "queue": f"unknown-{label}", "label": label} for label in labels]
     beat = "SELECT heartbeat_at FROM clients_node"
     with locked(broker, "LOCK TABLE queues_queue IN ACCESS EXCLUSIVE MODE"):
