@@ -31,7 +31,9 @@ class ScheduleForm(forms.Form):
     ends_at = forms.DateTimeField(required=False, help_text="UTC. Empty: never.")
     missed = forms.ChoiceField(choices=Missed, initial=Missed.SKIP)
     priority = forms.IntegerField(initial=0, min_value=0)
-    ttl = forms.FloatField(required=False, help_text="Seconds after which it goes to the dead letters.")
+    ttl = forms.FloatField(
+        label="Time to live", required=False, help_text="Seconds after which it goes to the dead letters."
+    )
     unique = forms.CharField(
         required=False, max_length=200, help_text="While a message with this text lives, no other is posted."
     )

@@ -9,7 +9,7 @@ from delivery.storage.statements import statement
 
 
 async def settle_touched_groups(tools: Tools, now: datetime | None) -> int:
-    """Notes of operators, and of nodes that died before they came to it."""
+    """Groups that operators changed, or that nodes left undecided when they died: their next messages become ready."""
     ready = await settle_groups(tools.connection)
     for queue_id, messages in ready.items():
         tools.became_ready(queue_id, messages)

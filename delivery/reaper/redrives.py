@@ -26,5 +26,6 @@ async def redrive_dead_letters(tools: Tools, now: datetime | None) -> int:
 
 
 async def forget_redriven_messages(tools: Tools, now: datetime | None) -> int:
+    """What redrives noted of their messages, once they can no longer be undone."""
     parameters = {"now": now, "limit": LIMIT}
     return (await tools.connection.execute(statement("forget_redriven"), parameters)).rowcount

@@ -11,6 +11,7 @@ DEBUG = True
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 ROOT_URLCONF = "shop.urls"
 USE_TZ = True
+TIME_ZONE = "UTC"  # as in the console, which shows the same from the other side
 INSTALLED_APPS = ["shop", "willow_django"]
 MIDDLEWARE = ["django.middleware.common.CommonMiddleware", "django.middleware.csrf.CsrfViewMiddleware"]
 TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
