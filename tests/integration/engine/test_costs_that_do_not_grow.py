@@ -16,7 +16,7 @@ from benchmarks.sweep.growth import GROWTHS
 from benchmarks.sweep.probe import COMMANDS, TIMES, Cost, probe
 
 FEW, MANY = 100, 2_000
-PROBES = 2  # of which the cheapest counts: vacuum and checkpoints make single ones dearer
+PROBES = 3  # of which the cheapest counts: vacuum and checkpoints make single ones dearer
 ONE_BY_ONE = 2_000  # messages of a group
 MORE_WAL = 1.5  # times as much
 MORE_PAGES = 2.0  # times as many: trees grow a level
