@@ -5,7 +5,7 @@ import os
 import secrets
 import sys
 
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 # The client is a package of its own; in a checkout it is used without being installed.
 sys.path.insert(0, str(PROJECT_FOLDER / "sdk"))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psutil
 
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ends_with_parent, wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 START_SECONDS = 120
 STOP_SECONDS = 15

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Bar, Figure
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 RESULTS = PROJECT_FOLDER / "benchmarks" / "results"
 NAME_WIDTH = 68

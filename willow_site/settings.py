@@ -12,8 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from console.assets import favicon
 from console.theme import PRIMARY_COLORS
-from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
+from willow_site.configuration import Configuration, load_configuration
 from willow_site.database_url import database_options
+from willow_site.project_folder import PROJECT_FOLDER
 from willow_site.setting_declaration import ConfigurationError
 
 try:

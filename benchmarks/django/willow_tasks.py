@@ -12,8 +12,8 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.broker_process import BrokerProcess
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.postgres import throwaway_postgres
+from willow_site.project_folder import PROJECT_FOLDER
 
 NAME = "Willow, Django's tasks"
 PROGRAM = Path(__file__).parent / "project" / "bench_project.py"

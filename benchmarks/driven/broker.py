@@ -15,9 +15,9 @@ from psycopg import connect, sql
 
 from benchmarks.driven import application
 from benchmarks.driven.counters import Counters
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ends_with_parent, wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 BODY_BYTES = 100
 FILL_GROUP = 500  # messages

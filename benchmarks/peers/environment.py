@@ -7,7 +7,7 @@ import sys
 import venv
 from pathlib import Path
 
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 REQUIREMENTS = PROJECT_FOLDER / "requirements-peers.txt"
 ENVIRONMENT = PROJECT_FOLDER / ".venv-peers"

@@ -28,7 +28,7 @@ from benchmarks.peers.workload import (
     posting,
 )
 from benchmarks.rates import WARM_UP_SECONDS
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 GROUP = 100  # messages
 ENOUGH = 2_000  # messages laid out for each second of taking

@@ -14,7 +14,7 @@ from benchmarks.scale import Scale
 from benchmarks.scenarios.groups import QUEUE, cycle_on_broker
 from benchmarks.stage import Stage
 from pipeline.options import Options
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 BODY_BYTES = 100
 LOOK_SECONDS = 0.25

@@ -20,11 +20,11 @@ from faults.willow.clocks import with_clock
 from faults.willow.load.queues import LoadQueue
 from faults.willow.network import Network, Wire
 from tests.support.cluster import Node, WillowProcess
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.postgres import PostgresServer
 from willow_site.embedded.valkey import ValkeyServer
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ProcessIdentity, wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 NODES, REAPERS = 3, 2
 OWN_CONNECT_SECONDS = 5

@@ -11,8 +11,8 @@ from pathlib import Path
 from faults.history import APART, Clock, Kind, Recorder
 from faults.willow.clocks import with_clock
 from faults.willow.load.__main__ import Order
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 STOP_SECONDS = 60
 CLOCKED = ("posters", "consumers", "readers", "services")  # their clocks can be set

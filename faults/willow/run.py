@@ -24,8 +24,8 @@ from faults.willow.observer import Observer
 from faults.willow.troubles import Scene, Trouble
 from faults.willow.troubles.disk import FULL_DISK, small_disk
 from faults.willow.troubles.upgrade import ROLLING_UPGRADE, check_out
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 WARM_UP_SECONDS = 5.0
 BETWEEN_SECONDS = (4.0, 10.0)

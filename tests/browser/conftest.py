@@ -12,8 +12,8 @@ from tests.browser.looking import DESK, Looks
 from tests.browser.programs import Programs, running_programs
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import StartCluster, name, queue, start_cluster
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.browser import NAMES, find_browser
+from willow_site.project_folder import PROJECT_FOLDER
 
 __all__ = ["name", "queue", "start_cluster"]
 

@@ -10,8 +10,8 @@ import pytest
 from tests.support.client import Client
 from tests.support.cluster import Cluster, Node
 from tests.support.fixtures import Connect, StartCluster
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 STEPS_AFTER_A_POST = [
     "delivery.wakeups.delays:Delays.expect",

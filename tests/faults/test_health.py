@@ -15,8 +15,8 @@ from tests.support.cluster import PATIENCE, Cluster, Node, running_cluster
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.scrapes import fetch, scrape
 from tests.support.storage import Storage
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent, wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 ALL_WELL = dict.fromkeys(("node", "database", "migrations", "reaper", "heartbeat", "messages"), "ok")
 TRACES = """

@@ -13,7 +13,7 @@ from pipeline import schemas
 from pipeline.errors import PipelineError
 from pipeline.reading.journal import conformed
 from pipeline.writing import tables
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 WRITTEN = [table for table in vars(tables).values() if isinstance(table, tables.Table)]
 SPARK_TYPES = {

@@ -10,9 +10,10 @@ import pytest
 from pipeline.database import connect
 from pipeline.runs import recorded
 from tests.pipeline.kit import Ledger
-from willow_site.configuration import PROJECT_FOLDER, load_configuration
+from willow_site.configuration import load_configuration
 from willow_site.launcher import pipeline as launcher
 from willow_site.management.commands.pipeline_schedule import ONE_ACTIVE_SCHEDULE
+from willow_site.project_folder import PROJECT_FOLDER
 
 
 def started(ledger: Ledger, *command: str, **environ: str) -> subprocess.Popen[str]:

@@ -21,7 +21,7 @@ from pipeline.database import connect
 from pipeline.errors import PipelineError
 from pipeline.lake.history import forget_past, kept_times
 from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, fill, row
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 pytestmark = pytest.mark.usefixtures("only_queue_facts")
 

@@ -21,7 +21,7 @@ from tests.pipeline.kit import YESTERDAY, Ledger, row
 from tests.support.cluster import Cluster
 from tests.support.databases import Databases
 from tests.support.fixtures import StartCluster
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 sys.path.insert(0, str(PROJECT_FOLDER / "sdk"))  # used from the checkout, without installing it
 

@@ -21,8 +21,8 @@ from pipeline.driver import find_driver
 from pipeline.java import find_java
 from tests.pipeline.kit import YESTERDAY, Ledger, fill
 from tests.pipeline.standalone_spark import standalone_spark
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 pytestmark = pytest.mark.long
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pipeline.command import INTERRUPTED
 from tests.pipeline.kit import YESTERDAY, Ledger, fill
 from tests.pipeline.standalone_spark import standalone_spark
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 pytestmark = pytest.mark.long
 

@@ -14,9 +14,9 @@ import psycopg
 
 from tests.support.databases import Databases, query
 from tests.support.launched_willow import free_port
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ends_with_parent, wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 PATIENCE = 90  # seconds until a test gives up on something that should happen, also on a machine that does other work
 THROUGH_RESTARTS = 4 * PATIENCE  # the same for what waits while nodes are started again

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.account import Account
 from willow_site.launcher.environment import ENVIRONMENT
+from willow_site.project_folder import PROJECT_FOLDER
 
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".willow", "__pycache__", ".*_cache", ".hypothesis")
 THIS_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"

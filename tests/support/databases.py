@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 
 class Databases:

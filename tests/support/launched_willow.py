@@ -14,10 +14,10 @@ from typing import Any, Self
 import psutil
 import psycopg
 
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.postgres import PostgresServer
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ProcessIdentity
+from willow_site.project_folder import PROJECT_FOLDER
 
 PATIENCE = 60  # seconds until a test gives up on something that should happen
 

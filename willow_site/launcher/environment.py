@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.file_locks import exclusive_lock
 from willow_site.launcher.errors import LauncherError
 from willow_site.launcher.installing import run_telling
 from willow_site.launcher.owners import owner_of, user_name
+from willow_site.project_folder import PROJECT_FOLDER
 
 ENVIRONMENT = PROJECT_FOLDER / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"

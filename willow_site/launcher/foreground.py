@@ -5,7 +5,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from willow_site.configuration import PROJECT_FOLDER, declared_settings
+from willow_site.configuration import declared_settings
+from willow_site.project_folder import PROJECT_FOLDER
 
 
 def run_in_foreground(command: list[str], environ: Mapping[str, str], *, folder: Path = PROJECT_FOLDER) -> int:

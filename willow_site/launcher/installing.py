@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.errors import LauncherError
+from willow_site.project_folder import PROJECT_FOLDER
 
 SILENCE_SECONDS = 3.0  # after so long without a line, another one says that it goes on
 LINES_OF_FAILURE = 20

@@ -4,12 +4,13 @@ import argparse
 import os
 import sys
 
-from willow_site.configuration import PROJECT_FOLDER, load_configuration
+from willow_site.configuration import load_configuration
 from willow_site.launcher.foreground import run_in_foreground
 from willow_site.launcher.home_option import add_home_option, environ_with_home
 from willow_site.launcher.homes import Home, refuse_without_data
 from willow_site.launcher.lint import PLACEHOLDERS
 from willow_site.launcher.servers import SUPPLIED, Servers
+from willow_site.project_folder import PROJECT_FOLDER
 
 WITHOUT_DATABASE = ("help", "version", "--help", "-h", "--version")
 MAKING_THE_DATABASE = ("prepare", "migrate")

@@ -5,13 +5,14 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from willow_site.configuration import PROJECT_FOLDER, Configuration
+from willow_site.configuration import Configuration
 from willow_site.launcher.errors import LauncherError
 from willow_site.launcher.homes import Home
 from willow_site.launcher.readiness import answers, browser_url, http_url
 from willow_site.launcher.servers import Servers
 from willow_site.launcher.supervision import SupervisedProcess
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 PROBE_PAUSE = 0.05  # seconds
 WATCH_PAUSE = 1.0  # seconds

@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 from pipeline.options import is_url
-from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
+from willow_site.configuration import Configuration, load_configuration
 from willow_site.launcher.foreground import run_in_foreground
 from willow_site.launcher.home_option import add_home_option, environ_with_home
 from willow_site.launcher.homes import Home, refuse_without_data
 from willow_site.launcher.servers import SUPPLIED, Servers
+from willow_site.project_folder import PROJECT_FOLDER
 
 
 def run(arguments: list[str]) -> int:

@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.database_url import cannot_be_reached
 from willow_site.launcher.findings import Finding, Patient, good, note, wrong
+from willow_site.project_folder import PROJECT_FOLDER
 from willow_site.request_slots import CLIENTS_SLOTS, OPERATORS_SLOTS
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ProcessIdentity, ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 FIRST_DELAY = 0.2  # seconds before a process that has ended is started again; doubles each time
 LONGEST_DELAY = 10.0  # seconds

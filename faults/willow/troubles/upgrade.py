@@ -7,7 +7,7 @@ from pathlib import Path
 
 from faults.willow.cluster import wait_for
 from faults.willow.troubles import Scene, Trouble
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 
 def check_out(revision: str, folder: Path) -> Path:

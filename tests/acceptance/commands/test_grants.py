@@ -19,7 +19,7 @@ from tests.support.client import Client, Fields
 from tests.support.cluster import PATIENCE, Cluster, Node
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.keys import ClientKey, Grants, make_key
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 PERMISSIONS = {"post", "fetch", "create", "serve", "request", "admin"}
 NOTHING: set[str] = set()

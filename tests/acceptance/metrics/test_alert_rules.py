@@ -18,8 +18,8 @@ from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.launched_willow import free_port
 from tests.support.scrapes import scrape
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 FOLDER = PROJECT_FOLDER / "deploy" / "prometheus"
 RULES = FOLDER / "willow-rules.yml"

@@ -14,10 +14,10 @@ from tests.support.cluster import PATIENCE, Cluster, WillowProcess
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.scrapes import Scrape, fetch, scrape
 from tests.support.workers import working
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.valkey import throwaway_valkey
 from willow_site.launcher.service_checks import BROKER_CONNECTIONS
 from willow_site.processes import wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 NO_CACHE = {"WILLOW_METRICS_SECONDS": "0.1"}
 

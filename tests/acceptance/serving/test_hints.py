@@ -11,8 +11,8 @@ import pytest
 from tests.support.cluster import Cluster
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.workers import begin_request, working
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.valkey import throwaway_valkey
+from willow_site.project_folder import PROJECT_FOLDER
 
 CHANGE = """
 from delivery.operating.audit import at_shell

@@ -10,8 +10,8 @@ import pytest
 from willow_client import Client
 
 from tests.support.cluster import PATIENCE, Cluster
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 DOCUMENTED_URL = "ws://127.0.0.1:8080/connect/"
 

@@ -20,8 +20,8 @@ from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, THROUGH_RESTARTS, Cluster
 from tests.support.keepalives import Keepalives
 from tests.support.keys import make_key
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 
 class Events:

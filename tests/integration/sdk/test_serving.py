@@ -33,8 +33,8 @@ from tests.support.fixtures import StartCluster
 from tests.support.keepalives import Keepalives
 from tests.support.keys import make_key
 from tests.support.workers import configure
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 WORKER_PROGRAM = """
 import asyncio, sys, willow_client

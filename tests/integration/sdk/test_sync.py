@@ -12,7 +12,7 @@ from willow_client import BadArgument, ConnectionFailed, Request, Timeout, Willo
 from willow_client import Message as HeldMessage
 
 from tests.support.cluster import PATIENCE, Cluster
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 import yaml
 from django.core.management import get_commands
 
-from willow_site.configuration import PROJECT_FOLDER, declared_settings
+from willow_site.configuration import declared_settings
+from willow_site.project_folder import PROJECT_FOLDER
 
 DEPLOY = PROJECT_FOLDER / "deploy"
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file())

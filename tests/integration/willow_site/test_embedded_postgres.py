@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from tests.support.launched_willow import PATIENCE, kill
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.embedded.account import account_of
 from willow_site.embedded.postgres import PostgresServer, throwaway_postgres
 from willow_site.processes import wait_until
+from willow_site.project_folder import PROJECT_FOLDER
 
 STARTERS = 4
 SESSION_REMAINS = "pre-existing shared memory block"

@@ -10,8 +10,8 @@ import pytest
 
 from delivery.protocol.version import VERSION
 from tests.support.launched_willow import run_willow
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
+from willow_site.project_folder import PROJECT_FOLDER
 
 WRONG = [
     ("WILLOW_PORT", "eighty", 'WILLOW_PORT is "eighty", but it must be a whole number from 1 to 65535.'),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.launched_willow import free_port
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.foreground import without_settings
+from willow_site.project_folder import PROJECT_FOLDER
 
 PATIENCE = 300  # seconds
 

@@ -6,7 +6,8 @@ import socket
 
 import pytest
 
-from willow_site.configuration import PROJECT_FOLDER, Configuration, load_configuration
+from willow_site.configuration import Configuration, load_configuration
+from willow_site.project_folder import PROJECT_FOLDER
 from willow_site.setting_declaration import ConfigurationError
 
 REQUIRED = {"DATABASE_URL": "postgresql://user:secret@db.example.org/willow", "SECRET_KEY": "k" * 40}

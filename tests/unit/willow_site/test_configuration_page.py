@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from willow_site.configuration import PROJECT_FOLDER, declared_settings
+from willow_site.configuration import declared_settings
+from willow_site.project_folder import PROJECT_FOLDER
 from willow_site.setting_declaration import Setting
 
 ROW = re.compile(r"^\| `(?P<variable>[A-Z_]+)` \| (?P<rest>.*) \|$", re.MULTILINE)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.main import COMMANDS
+from willow_site.project_folder import PROJECT_FOLDER
 
 LOCKED = ("broker", "dev", "pipeline")
 PACKAGE = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^\s;]+)", re.MULTILINE)

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from pipeline.command import COMMANDS
-from willow_site.configuration import PROJECT_FOLDER
+from willow_site.project_folder import PROJECT_FOLDER
 
 FOLDER = PROJECT_FOLDER / "docs" / "schedules"
 CRON_FIELD = re.compile(r"(\*|[0-9]+)(/[0-9]+)?")

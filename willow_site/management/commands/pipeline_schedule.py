@@ -13,9 +13,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.command import ALREADY_RUNNING
-from willow_site.configuration import PROJECT_FOLDER
 from willow_site.launcher.pipeline import pipeline_environ
 from willow_site.processes import ends_with_parent
+from willow_site.project_folder import PROJECT_FOLDER
 
 ONE_ACTIVE_SCHEDULE = 7_719_455_671  # the advisory lock's number; 69 is the reaper's, 70 a run's
 LOOK_SECONDS = 5.0  # how often a second schedule looks whether the first is gone

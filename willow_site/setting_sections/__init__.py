@@ -1,0 +1,1 @@
+"""The settings themselves, a module for each section of `docs/configuration.md`."""
