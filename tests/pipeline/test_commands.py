@@ -59,7 +59,7 @@ def test_an_archive_is_the_same_folder_from_wherever_a_command_is_started(
     ("master", "sentence"),
     [
         ("nonsense", "The master is 'nonsense', but it must be a Spark master such as"),
-        ("local[x]", "not be started on local[x]: Could"),
+        pytest.param("local[x]", "not be started on local[x]: Could", marks=pytest.mark.long),
     ],
 )
 def test_a_master_that_spark_cannot_run_on_is_named_in_a_sentence(ledger: Ledger, master: str, sentence: str) -> None:

@@ -106,6 +106,7 @@ def test_rows_on_both_sides_of_the_dump_count_as_the_restored_database_has_them(
     assert seen_by_readers(restored) == [1, 2, 3, 5, 6]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("only_queue_facts")
 def test_a_backfill_after_a_restore_can_be_killed_and_run_again(
     ledger: Ledger, spark: SparkSession, dump: Callable[[], None], restore: Restore, monkeypatch: pytest.MonkeyPatch

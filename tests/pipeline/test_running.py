@@ -36,6 +36,7 @@ def test_rows_become_files_and_facts_and_doing_it_again_changes_nothing(
     assert ledger.facts() == first
 
 
+@pytest.mark.long
 def test_a_message_counts_as_posted_on_its_day_though_it_ended_on_a_later_one(
     ledger: Ledger, spark: SparkSession
 ) -> None:

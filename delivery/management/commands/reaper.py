@@ -11,6 +11,7 @@ from delivery.reaper.loop import Reaper
 
 class Command(BaseCommand):
     help = "Runs the reaper. Any number may run; one at a time is active."
+    requires_system_checks: list[str] = []  # they take as long as all else; `migrate` and `check` make them
 
     def handle(self, *args: Any, **options: Any) -> None:
         asyncio.run(_run_until_stopped())

@@ -12,6 +12,7 @@ from willow_site.setting_declaration import ConfigurationError
 
 class Command(BaseCommand):
     help = "Serves HTTP and WebSockets in this process until SIGTERM, then drains and exits."
+    requires_system_checks: list[str] = []  # they take as long as all else; `migrate` and `check` make them
 
     def handle(self, *args: Any, **options: Any) -> None:
         configuration = settings.WILLOW
