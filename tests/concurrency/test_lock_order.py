@@ -256,6 +256,7 @@ async def contestants(transactional_db: None) -> AsyncIterator[Contestants]:
     for connection in connections:
         await connection.execute("SET deadlock_timeout = '5ms'")
     yield Contestants(*connections)
+    await connections[0].execute("TRUNCATE delivery_journal")  # which Django does not empty: it is not its table
     for connection in connections:
         await connection.close()
 

@@ -78,6 +78,7 @@ def test_bodies_are_masked_without_the_permission() -> None:
 
 def test_bodies_in_the_journal_are_masked_without_the_permission() -> None:
     queue = queue_create(name="orders")
+    Journal.objects.all().delete()  # others may have committed some
     Journal.objects.create(
         queue_id=queue.pk, queue_name="orders", queue_tags=[], index=1, outcome="finished", attempt=1, priority=0,
         posted_at=queue.defined_at, ended_at=queue.defined_at, size=len(SECRET), body=SECRET.encode(),
