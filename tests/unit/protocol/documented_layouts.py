@@ -1,4 +1,4 @@
-"""A second, slow bincode that knows only what docs/protocol.md says in its Rust types.
+"""A second, slow bincode that knows only what docs/bincode.md says in its Rust types.
 
 Values are as in JSON, with bodies as bytes. It checks that the page and the codec agree.
 """
@@ -8,7 +8,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
+PAGE = Path(__file__).parents[3] / "docs" / "bincode.md"
 
 _ENUM_OF_NAMES = re.compile(r"^enum (\w+) \{ (.+) \}$", re.MULTILINE)
 _ENUM_OF_STRUCTS = re.compile(r"^enum (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)

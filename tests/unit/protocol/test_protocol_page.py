@@ -1,7 +1,8 @@
-"""docs/protocol.md is what authors of clients read: what it shows must be true."""
+"""docs/protocol.md and docs/bincode.md are what authors of clients read: what they show must be true."""
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from msgspec import Struct
@@ -13,9 +14,10 @@ from delivery.protocol.bincode.extras import EXTRAS, QUEUE_EXTRAS
 from delivery.protocol.bincode.types import layout
 from delivery.protocol.commands import Command
 from delivery.protocol.variants import COMMAND_VARIANTS, COMMANDS, FRAME_VARIANTS, FRAMES, WithExtras
-from tests.unit.protocol.documented_layouts import LAYOUTS, PAGE
+from tests.unit.protocol.documented_layouts import LAYOUTS
 from tests.unit.protocol.samples import LIMITS
 
+PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
 EXAMPLES = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
 COMMAND_NAMES = {command.__struct_config__.tag for command in COMMANDS}
 FRAME_FIELDS = {
