@@ -34,7 +34,7 @@ def _processes_for(arguments: list[str]) -> int:
     """A run of all tests uses the machine's cores; a few chosen ones are sooner done by one process."""
     if any(argument.startswith("tests") for argument in arguments):
         return 1
-    return min(1 + (os.cpu_count() or 1), MOST_PROCESSES)  # one more than cores: tests also wait
+    return min(os.cpu_count() or 1, MOST_PROCESSES)
 
 
 def on_throwaway_servers(command: list[str]) -> int:
