@@ -7,10 +7,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 
+from willow_site.embedded.postgres import throwaway_postgres
 from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ends_with_parent, wait_until
 from willow_site.project_folder import PROJECT_FOLDER
@@ -19,8 +22,21 @@ START_SECONDS = 120
 STOP_SECONDS = 15
 
 
+@contextmanager
+def fresh_broker() -> Iterator["BrokerProcess"]:
+    """One on a migrated PostgreSQL of its own, that is still to be started."""
+    with throwaway_postgres() as database_url:
+        broker = BrokerProcess(database_url)
+        try:
+            broker.migrate()
+            yield broker
+        finally:
+            broker.remove()
+
+
 class BrokerProcess:
     def __init__(self, database_url: str) -> None:
+        self.database_url = database_url
         self._folder = tempfile.TemporaryDirectory(prefix="willow-bench-")
         home = Path(self._folder.name)
         (home / "static").mkdir()

@@ -4,14 +4,13 @@ from types import ModuleType
 
 from benchmarks import report
 from benchmarks.alternation import alternate
-from benchmarks.broker_process import BrokerProcess
+from benchmarks.broker_process import BrokerProcess, fresh_broker
 from benchmarks.django import blocking_client, transactional_posts, willow_tasks
 from benchmarks.figures import Bar, Figure
 from benchmarks.load_process import LoadProcess
 from benchmarks.peers import celery_tasks, procrastinate_tasks, task_queues
 from benchmarks.peers.environment import enter_peers_environment
 from benchmarks.scale import Scale
-from willow_site.embedded.postgres import throwaway_postgres
 
 LIKE_AN_INSERT = Bar(1.3, at_most=True)
 NEARLY_ASYNCHRONOUS = Bar(0.8)
@@ -26,13 +25,8 @@ def measure_django(scale: Scale) -> list[Figure]:
 
 
 def _with_a_broker(scale: Scale) -> list[Figure]:
-    with throwaway_postgres() as database_url, LoadProcess() as load:
-        broker = BrokerProcess(database_url)
-        try:
-            broker.migrate()
-            return [_posts_in_transactions(database_url, scale), _clients_that_block(broker, load, scale)]
-        finally:
-            broker.remove()
+    with fresh_broker() as broker, LoadProcess() as load:
+        return [_posts_in_transactions(broker.database_url, scale), _clients_that_block(broker, load, scale)]
 
 
 def _posts_in_transactions(database_url: str, scale: Scale) -> Figure:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from benchmarks.broker_process import BrokerProcess
-from willow_site.embedded.postgres import throwaway_postgres
+from benchmarks.broker_process import fresh_broker
 from willow_site.project_folder import PROJECT_FOLDER
 
 NAME = "Willow, Django's tasks"
@@ -22,16 +21,11 @@ NOT_ENDED = "SELECT count(*) FROM willow_django_taskrecord WHERE status IN ('REA
 
 @contextmanager
 def serving() -> Iterator[str]:
-    with throwaway_postgres() as database_url:
-        broker = BrokerProcess(database_url)
-        try:
-            broker.migrate()
-            broker.start()
-            address = json.dumps({"broker": broker.url, "database": database_url})
-            subprocess.run([*_program(), "migrate", "--verbosity=0"], env=worker_environ(address), check=True)
-            yield address
-        finally:
-            broker.remove()
+    with fresh_broker() as broker:
+        broker.start()
+        address = json.dumps({"broker": broker.url, "database": broker.database_url})
+        subprocess.run([*_program(), "migrate", "--verbosity=0"], env=worker_environ(address), check=True)
+        yield address
 
 
 def worker_command(address: str) -> list[str]:

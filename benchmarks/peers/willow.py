@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager, contextmanager
 import willow_client
 from willow_client import Client
 
-from benchmarks.broker_process import BrokerProcess
+from benchmarks.broker_process import fresh_broker
 from benchmarks.peers.connection import Taken
-from willow_site.embedded.postgres import throwaway_postgres
 
 NAME = "Willow, a connection each, fetch"
 MODE = "by fetch"
@@ -22,14 +21,9 @@ def missing() -> str | None:
 
 @contextmanager
 def serving() -> Iterator[str]:
-    with throwaway_postgres() as database_url:
-        broker = BrokerProcess(database_url)
-        try:
-            broker.migrate()
-            broker.start()
-            yield broker.url
-        finally:
-            broker.remove()
+    with fresh_broker() as broker:
+        broker.start()
+        yield broker.url
 
 
 class WillowConnection:
