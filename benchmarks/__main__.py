@@ -32,6 +32,8 @@ def main(arguments: list[str]) -> int:
     scale = QUICK if options.quick else FULL
     if options.runs:
         scale = dataclasses.replace(scale, runs=options.runs)
+    if options.rows:
+        scale = dataclasses.replace(scale, day_sizes=tuple(options.rows))
     measure = MEASUREMENTS[options.what]
     figures = measure(scale, options)
     report.write_json(figures, options.json or report.default_file(options.what))
@@ -45,6 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", "--rounds", type=int, metavar="N", help="of which the medians are taken")
     parser.add_argument(
         "--only", metavar="NAME,…", help="only these scenarios, peers, attacks, parts or things that grow"
+    )
+    parser.add_argument(
+        "--rows", type=int, nargs="+", metavar="N", help="sizes of the days for `pipeline --only growth`"
     )
     parser.add_argument("--against", metavar="REVISION", default=BEFORE_THE_PRICE_WAS_CUT, help="for `price`")
     parser.add_argument("--profile", action="store_true", help="show where the broker's CPU time goes")

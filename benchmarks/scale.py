@@ -16,6 +16,7 @@ class Scale:
     journal_rows: int  # over which a run of the pipeline goes while the broker works
     journal_sizes: tuple[int, ...]  # rows of runs that are timed
     follow_seconds: float  # for which the broker works beside `follow`
+    follow_runs: int  # of that, by turns with the broker alone
     day_sizes: tuple[int, ...]  # rows of days whose facts are timed
     engine_rows: int  # of which each engine makes facts
     attack_seconds: float  # that one bad client is at it
@@ -32,7 +33,8 @@ FULL = Scale(
     swept_sizes=(100, 1_000, 10_000, 100_000, 1_000_000),
     journal_rows=5_000_000,
     journal_sizes=(100_000, 1_000_000, 10_000_000),
-    follow_seconds=240.0,
+    follow_seconds=50.0,
+    follow_runs=2,
     day_sizes=(1_000_000, 5_000_000, 20_000_000),
     engine_rows=1_000_000,
     attack_seconds=20.0,
@@ -48,7 +50,8 @@ QUICK = Scale(
     swept_sizes=(100, 10_000),
     journal_rows=300_000,
     journal_sizes=(100_000, 300_000),
-    follow_seconds=90.0,
+    follow_seconds=40.0,
+    follow_runs=1,
     day_sizes=(100_000, 3_000_000),
     engine_rows=300_000,
     attack_seconds=6.0,

@@ -1,7 +1,8 @@
 """What a run agrees on with the steps that go on beside it, if somebody follows the journal meanwhile.
 
-Whoever changes the archive or the facts holds `commits`. Facts of days take long, and are computed without it: steps go
-on, and `fresh` tells which minutes they have computed since. Those are newer than the run's, which leaves them alone.
+A step computes the newest minutes straight from the journal, a run computes days from the archive, and either may be
+the newer one. What a step read after the run had archived is newer than the run's, which leaves those minutes alone.
+What a step read before, and has not merged yet, may be older: such a step is made again.
 """
 
 import threading
@@ -9,7 +10,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 
-@dataclass(frozen=True)
+@dataclass
 class Beside:
-    commits: threading.Lock = field(default_factory=threading.Lock)
-    fresh: set[datetime] = field(default_factory=set)
+    merging: threading.Lock = field(default_factory=threading.Lock)  # for whoever merges facts, or changes what follows
+    runs: int = 0  # that have archived
+    fresh_since: datetime | None = None  # minutes from this one on were computed by steps since the last of them
+
+    def archived(self) -> None:
+        with self.merging:
+            self.runs += 1
+            self.fresh_since = None
+
+    def computed(self, since: datetime) -> None:
+        """To be called with the lock held, after the minutes from that one on were merged."""
+        self.fresh_since = min(since, self.fresh_since or since)

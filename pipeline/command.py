@@ -15,7 +15,7 @@ COMMANDS = (
     ("run", "archives what is new in the journal and computes the facts that it changes", "pipeline.commands.run"),
     (
         "follow",
-        "archives what is new every few seconds, with the facts of the newest minutes",
+        "keeps the facts of the newest minutes fresh, and now and then does what `run` does",
         "pipeline.commands.follow",
     ),
     ("backfill", "archives again the days that are still in the journal", "pipeline.commands.backfill"),

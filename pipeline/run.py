@@ -54,6 +54,7 @@ def run(
         sole_run(connection),
         recorded(connection, "run", options) as record,
     ):
+        drop_leftovers(connection)
         _begin(spark, connection, options, record, progress)
         if since or until:
             archived = {file.day for file in open_journal(connection, options.archive).files()}
@@ -72,14 +73,13 @@ def everything(
 ) -> None:
     """What a run does, for whoever holds the lock and writes the record."""
     beside = beside or Beside()
-    with beside.commits:
-        _begin(spark, connection, options, record, progress)
+    _begin(spark, connection, options, record, progress)
+    beside.archived()
     _finish(spark, connection, options, record, progress, beside)
 
 
 def _begin(spark: SparkSession, connection: Connection, options: Options, record: Run, progress: Progress) -> None:
-    """Clear away what a killed run left, and archive what is new."""
-    drop_leftovers(connection)
+    """Delete files that a killed run left, and archive what is new."""
     offset = _known_offset(connection, options)
     sweep(connection, Files(spark, options.archive))
     with record.step("erase"):
@@ -232,8 +232,7 @@ def _finish(
 ) -> None:
     with record.step("facts"):
         compute_pending(spark, connection, options, record, progress, beside)
-    with beside.commits:
-        wrong = _tidy_up(spark, connection, options, record)
+    wrong = _tidy_up(spark, connection, options, record)
     with record.step("judge"):
         record.findings = write_findings(spark, connection, options)
     if wrong:

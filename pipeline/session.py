@@ -49,6 +49,10 @@ SMALL_TASKS = {
     "spark.sql.files.maxPartitionBytes": "8m",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
 }
+ONE_TASK = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+}
 PYTHON_LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
@@ -93,6 +97,14 @@ def in_small_tasks(spark: SparkSession) -> SparkSession:
     """A session that cuts its work so small that nobody waits long for a core."""
     session = spark.newSession()
     for name, value in (NEEDED | SMALL_TASKS).items():
+        session.conf.set(name, value)
+    return session
+
+
+def in_one_task(spark: SparkSession) -> SparkSession:
+    """A session for plans that run again and again over few rows: work is not cut up, nor plans changed on the way."""
+    session = spark.newSession()
+    for name, value in (NEEDED | ONE_TASK).items():
         session.conf.set(name, value)
     return session
 
@@ -160,6 +172,7 @@ def _own_settings(options: Options, driver: Driver, scratch: Path) -> dict[str, 
     settings = {
         "spark.driver.memory": options.memory,
         "spark.scheduler.mode": "FAIR",  # between threads: hours and days are computed beside minutes
+        "spark.sql.codegen.cache.maxEntries": "1000",  # of generated code: a step needs its own again and again
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dlog4j2.configurationFile={_quiet_logging(scratch)}",

@@ -1,4 +1,4 @@
-"""What following costs the broker, and how fresh it keeps the minutes' facts: the same load alone and beside it.
+"""What following costs the broker, and how fresh it keeps the minutes' facts: the same load alone and beside, by turns.
 
 A program posts and finishes a probe every second. How many probes have ended, and when, is known; how many the facts
 count, is read. The oldest probe that ended and is not counted says how far the facts are behind.
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import psycopg
 from willow_client import sync
 
+from benchmarks.alternation import alternate
 from benchmarks.figures import Bar, Figure
 from benchmarks.pipeline.beside_broker import BODY_BYTES
 from benchmarks.pipeline.journal import archive
@@ -34,24 +35,29 @@ COUNTED = "SELECT coalesce(sum(finished), 0)::bigint FROM willow_queue_facts WHE
 
 def run(stage: Stage, scale: Scale) -> Iterator[Figure]:
     stage.define(QUEUE)
-    before = _load(stage, scale.follow_seconds / 4)
-    with archive(stage) as options, Following(options), Probes(stage.broker.url, options.database_url) as probes:
-        beside = _load(stage, scale.follow_seconds)
-    alone = (before + _load(stage, scale.follow_seconds / 4)) / 2
+    behind: list[float] = []
+
+    def alone() -> float:
+        stage.clear()
+        return _load(stage, scale.follow_seconds / 2)
+
+    def beside() -> float:
+        """On what the broker has done alone: the probes, of which all must be counted, are new each time."""
+        with archive(stage) as options, Following(options), Probes(stage.broker.url, options.database_url) as probes:
+            rate = _load(stage, scale.follow_seconds)
+        behind.append(probes.most_behind)
+        return rate
+
+    alones, besides = alternate(scale.follow_runs, alone, beside)
     yield Figure(
-        name="post + fetch + finish beside `follow`",
-        unit="messages/s",
-        values=[beside],
-        limits=[alone],
-        bar=Bar(0.9),
+        name="post + fetch + finish beside `follow`", unit="messages/s", values=besides, limits=alones, bar=Bar(0.9)
     )
     yield Figure(
         name="minutes' facts were behind, at most",
         unit="s",
-        values=[probes.most_behind],
+        values=[max(behind)],
         limits=[FRESH_SECONDS],
         bar=Bar(1.0, at_most=True),
-        notes={"probes": len(probes.ended_at)},
     )
 
 
@@ -60,7 +66,7 @@ def _load(stage: Stage, seconds: float) -> float:
 
 
 class Following:
-    """`follow` in a process of its own, from when it has caught up until it has stopped in order."""
+    """`follow` in a process of its own, from when it has caught up until it is stopped."""
 
     def __init__(self, options: Options) -> None:
         where = {"DATABASE_URL": options.database_url, "WILLOW_PIPELINE_ARCHIVE": options.archive}
@@ -84,8 +90,8 @@ class Probes:
     """Ends a probe every second, and looks which of them the facts count."""
 
     def __init__(self, broker_url: str, database_url: str) -> None:
-        self.ended_at: list[float] = []
         self.most_behind = 0.0
+        self._ended_at: list[float] = []
         self._broker_url, self._database_url = broker_url, database_url
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -105,8 +111,8 @@ class Probes:
                 message = willow.fetch(PROBES, block_timeout=10)
                 assert message is not None
                 message.finish()
-                self.ended_at.append(time.monotonic())
+                self._ended_at.append(time.monotonic())
                 row = facts.execute(COUNTED, [PROBES]).fetchone()
                 assert row is not None
-                if row[0] < len(self.ended_at):
-                    self.most_behind = max(self.most_behind, time.monotonic() - self.ended_at[row[0]])
+                if row[0] < len(self._ended_at):
+                    self.most_behind = max(self.most_behind, time.monotonic() - self._ended_at[row[0]])

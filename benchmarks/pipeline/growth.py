@@ -21,6 +21,7 @@ from benchmarks.stage import Stage
 from pipeline.archive.staging import read_archived
 from pipeline.computing import LARGE_ROWS
 from pipeline.facts.queues import queue_facts
+from pipeline.facts.scope import Scope
 from pipeline.facts.sorting import good_rows
 from pipeline.options import DEFAULT_MEMORY, Options
 from pipeline.schemas import JOURNAL
@@ -49,17 +50,26 @@ def _measured(url: str, rows: int, queues: int) -> list[Figure]:
         with spark_session(options) as spark:
             place = f"{options.archive}/day"
             _day(spark, rows, queues).write.parquet(place)
-            began, worked = time.perf_counter(), _processor_seconds(spark)
-            facts = queue_facts(good_rows(read_archived(spark, [place])), large=rows > LARGE_ROWS)
-            facts.write.format("noop").mode("overwrite").save()
-            seconds, worked = time.perf_counter() - began, _processor_seconds(spark) - worked
+            good = good_rows(read_archived(spark, [place]))
+            large = rows > LARGE_ROWS
+            whole = _computed(spark, queue_facts(good, Scope(large=large)))
+            late = _computed(spark, queue_facts(good, Scope(large=large, late=good.where(F.col("tx") == rows - 1))))
             memory = _most_memory_of_java(spark)
     day = f"a day of {rows:,} rows, {queues:,} {'queue' if queues == 1 else 'queues'}"
     return [
-        Figure(name=f"queue facts of {day}", unit="s", values=[seconds]),
-        Figure(name=f"processor time for {day}", unit="s", values=[worked]),
+        *(
+            Figure(name=f"{kind} for the queue facts of {day}", unit="s", values=[value])
+            for kind, value in whole.items()
+        ),
+        *(Figure(name=f"{kind} after one late row of {day}", unit="s", values=[value]) for kind, value in late.items()),
         Figure(name=f"most memory of Java for {day}", unit="MiB", values=[memory]),
     ]
+
+
+def _computed(spark: SparkSession, facts: DataFrame) -> dict[str, float]:
+    began, worked = time.perf_counter(), _processor_seconds(spark)
+    facts.write.format("noop").mode("overwrite").save()
+    return {"time": time.perf_counter() - began, "processor time": _processor_seconds(spark) - worked}
 
 
 def _processor_seconds(spark: SparkSession) -> float:

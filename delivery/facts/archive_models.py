@@ -90,6 +90,9 @@ class PendingDay(models.Model):
     posted_only = models.BooleanField(
         db_default=False, db_comment="Whether the only news is that messages which were posted on the day have ended."
     )
+    since_tx = models.BigIntegerField(
+        null=True, db_comment="New rows are of transactions from this one on; empty: all rows may be new."
+    )
 
     class Meta:
         db_table = "willow_pending_days"

@@ -1,6 +1,5 @@
-"""The long-term history: the journal as Parquet by day, each row exactly once.
+"""The long-term history: the journal as an Iceberg table of Parquet files by day, each row exactly once.
 
-A file counts when PostgreSQL has a row for it (`willow_archive_parts`), and that row is written in the transaction
-that moves the offset. Files are written aside first, and moved to their place after that commit; what a killed run
-left is taken up, or swept away, by the next one.
+A file counts when the snapshot has it that PostgreSQL points at (`iceberg_tables`), and that pointer is moved in the
+transaction that moves the offset. What a killed run wrote before that is swept away by the next one.
 """

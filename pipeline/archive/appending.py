@@ -36,7 +36,7 @@ def append_settled(
             if move:
                 move.make(connection)
             let_count(connection, [written.folder])
-            days_changed(connection, written.days, written.posted_days)
+            days_changed(connection, written.days, written.posted_days, since_tx=slice_.first)
             move_offset(connection, expected=offset, to=slice_.past)
         offset = slice_.past
         archived(written, offset)

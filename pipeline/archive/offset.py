@@ -15,10 +15,14 @@ class Offset:
     archive: str
 
 
+# Without a transaction, all of a day has changed: what was known about it before is of no use.
 MARK_PENDING = """
-    INSERT INTO willow_pending_days AS pending (day, posted_only)
-    SELECT unnest(%s::date[]), %s
-    ON CONFLICT (day) DO UPDATE SET posted_only = pending.posted_only AND excluded.posted_only
+    INSERT INTO willow_pending_days AS pending (day, posted_only, since_tx)
+    SELECT unnest(%s::date[]), %s, %s
+    ON CONFLICT (day) DO UPDATE SET
+        posted_only = pending.posted_only AND excluded.posted_only,
+        since_tx = CASE WHEN excluded.since_tx >= pending.since_tx THEN pending.since_tx
+                        WHEN pending.since_tx > excluded.since_tx THEN excluded.since_tx END
 """
 
 
@@ -45,14 +49,21 @@ def move_offset(connection: Connection, *, expected: int, to: int) -> None:
         )
 
 
-def days_changed(connection: Connection, days: Iterable[date], posted_days: Iterable[date]) -> None:
-    """Days have other rows than before: they must be compared again, and theirs and the posters' facts computed."""
+def days_changed(
+    connection: Connection, days: Iterable[date], posted_days: Iterable[date], since_tx: int | None = None
+) -> None:
+    """Days have other rows than before: they must be compared again, and theirs and the posters' facts computed.
+
+    With `since_tx`, they have all rows that they had, and new ones of transactions from this one on.
+    """
     changed = sorted(set(days))
     connection.execute("DELETE FROM willow_archive_days WHERE day = ANY (%s)", [changed])
-    mark_pending(connection, changed)
-    mark_pending(connection, posted_days, posted_only=True)
+    mark_pending(connection, changed, since_tx=since_tx)
+    mark_pending(connection, posted_days, posted_only=True, since_tx=since_tx)
 
 
-def mark_pending(connection: Connection, days: Iterable[date], *, posted_only: bool = False) -> None:
+def mark_pending(
+    connection: Connection, days: Iterable[date], *, posted_only: bool = False, since_tx: int | None = None
+) -> None:
     """With `posted_only`, nothing has changed but that messages which were posted on these days have ended."""
-    connection.execute(MARK_PENDING, [sorted(set(days)), posted_only])
+    connection.execute(MARK_PENDING, [sorted(set(days)), posted_only, since_tx])

@@ -1,5 +1,7 @@
 """Buckets of time: the minute, the hour and the day (UTC) in which something happened."""
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -19,7 +21,7 @@ def day_of(time: str) -> Column:
     return F.date_from_unix_date(days.cast("int"))
 
 
-def in_buckets(rows: DataFrame, time: str) -> DataFrame:
+def in_buckets(rows: DataFrame, time: str, grains: Sequence[str] = GRAINS) -> DataFrame:
     """Each row once for each grain, with `grain` and `bucket` by the given time."""
-    buckets = [F.struct(F.lit(grain).alias("grain"), bucket_start(time, grain).alias("bucket")) for grain in GRAINS]
+    buckets = [F.struct(F.lit(grain).alias("grain"), bucket_start(time, grain).alias("bucket")) for grain in grains]
     return rows.withColumn("_", F.explode(F.array(*buckets))).select("_.*", *rows.columns)

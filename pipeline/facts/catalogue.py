@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from pipeline.facts.clusters import dead_letter_clusters
 from pipeline.facts.queues import queue_facts
+from pipeline.facts.scope import EVERYTHING, Scope
 from pipeline.facts.services import service_facts
 from pipeline.facts.workers import client_facts, node_facts
 from pipeline.writing.tables import (
@@ -19,7 +20,7 @@ from pipeline.writing.tables import (
 
 
 class Transform(Protocol):
-    def __call__(self, good_rows: DataFrame, *, large: bool = False) -> DataFrame: ...
+    def __call__(self, good_rows: DataFrame, scope: Scope = EVERYTHING) -> DataFrame: ...
 
 
 FACTS: tuple[tuple[Table, Transform], ...] = (

@@ -5,12 +5,14 @@ is interpolated in a straight line, and rounded to the microsecond, half up. All
 so no order of additions can change a digit.
 
 The values of a group are gathered into an array, sorted and picked from. Spark's own `percentile` counts them in a
-table of objects instead, and works in floating point; ranks by a window sort all rows by all their keys. Where hours
-and days may have more values than one worker should hold, theirs are sorted range by range (ranges.py): the same facts,
-in more time and bounded memory.
+table of objects instead, and works in floating point; ranks by a window sort all rows by all their keys. Where groups
+may have more values than one worker should hold, theirs are looked for in ranges (ranges.py): the same facts, in
+bounded memory.
 """
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -20,6 +22,7 @@ from pipeline.schemas import PERCENTILES
 
 PERCENTS = {name: round(fraction * 100) for name, fraction in PERCENTILES.items()}
 MICROSECONDS = 1_000_000  # in a second
+MOST_GATHERED = 20_000  # values of one group; a worker gathers those of up to 128 groups at a time
 
 
 def seconds(microseconds: Column) -> Column:
@@ -32,32 +35,45 @@ def facts_by(
     """For each of the keys the counts (any aggregates), and for each measure m: m_p50, m_p90, m_p95, m_p99, m_max.
 
     Measures are columns of whole microseconds, facts are seconds. Nulls are left out; without any value the facts
-    are null. With `large`, there may be hours and days with more values than fit into memory; minutes never have.
+    are null. With `large`, groups may have more values than fit into memory.
     """
     if not large:
         return _by_gathering(rows, keys, counts, measures)
-    is_minute = F.col("grain") == "minute"
-    minutes = _by_gathering(rows.where(is_minute), keys, counts, measures)
-    return minutes.unionByName(_by_ranges(rows.where(~is_minute), keys, counts, measures))
+    crowded = F.broadcast(_crowded(rows, keys, measures))
+    few = _by_gathering(rows.join(crowded, list(keys), "left_anti"), keys, counts, measures)
+    return few.unionByName(_by_ranges(rows.join(crowded, list(keys), "left_semi"), keys, counts, measures))
+
+
+def _crowded(rows: DataFrame, keys: Sequence[str], measures: Sequence[str]) -> DataFrame:
+    """The keys of groups with so many values that they are not gathered."""
+    has_value = reduce(or_, (F.col(measure).isNotNull() for measure in measures))
+    return rows.where(has_value).groupBy(*keys).count().where(F.col("count") > MOST_GATHERED).select(*keys)
 
 
 def _by_ranges(rows: DataFrame, keys: Sequence[str], counts: Sequence[Column], measures: Sequence[str]) -> DataFrame:
-    facts = rows.groupBy(*keys).agg(*counts, F.count("*").alias("_"))
-    for measure in measures:
-        ranked = ranked_values(rows, keys, measure, list(PERCENTS.values()))
-        percentiles = {
-            f"{measure}_{name}": seconds(
-                _between(F.col("steps"), percent, F.col(f"at_{percent}"), F.col(f"after_{percent}"))
+    sizes = [
+        column
+        for measure in measures
+        for column in (F.count(measure).alias(f"{measure}_values"), F.max(measure).alias(f"{measure}_greatest"))
+    ]
+    facts = rows.groupBy(*keys).agg(*counts, *sizes)
+    ranked = ranked_values(rows, keys, measures, list(PERCENTS.values()))
+    durations = {
+        f"{measure}_{name}": seconds(
+            _between(
+                F.col(f"{measure}_values") - 1,
+                percent,
+                F.col(f"{measure}_at_{percent}"),
+                F.col(f"{measure}_after_{percent}"),
             )
-            for name, percent in PERCENTS.items()
-        }
-        values = ranked.select(
-            *keys,
-            *(value.alias(name) for name, value in percentiles.items()),
-            seconds(F.col("greatest")).alias(f"{measure}_max"),
         )
-        facts = facts.join(values, list(keys), "left")
-    return facts.drop("_")
+        for measure in measures
+        for name, percent in PERCENTS.items()
+    }
+    greatest = {f"{measure}_max": seconds(F.col(f"{measure}_greatest")) for measure in measures}
+    known = [name for name in facts.columns if not name.endswith(("_values", "_greatest"))]
+    joined = facts.join(ranked, list(keys), "left").withColumns(durations | greatest)
+    return joined.select(*known, *durations, *greatest)
 
 
 def _by_gathering(rows: DataFrame, keys: Sequence[str], counts: Sequence[Column], measures: Sequence[str]) -> DataFrame:

@@ -1,5 +1,8 @@
 """What happened in each queue, per minute, hour and day."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -7,7 +10,8 @@ from pipeline.facts.buckets import in_buckets
 from pipeline.facts.conforming import conforming
 from pipeline.facts.counting import count_where, is_failed_attempt, is_outcome
 from pipeline.facts.percentiles import facts_by, seconds
-from pipeline.schemas import QUEUE_FACTS
+from pipeline.facts.scope import EVERYTHING, Scope, in_scope
+from pipeline.schemas import GRAINS, QUEUE_FACTS
 
 KEYS = ["grain", "bucket", "queue_id"]
 NAME = ["queue_id", "queue_name", "queue_tags"]
@@ -18,18 +22,15 @@ OUTCOME_COUNTS = ("finished", "popped", "retried", "dead", "dropped")
 DEATH_REASONS = ("disconnected", "expired", "failed", "operator", "overflow", "retention", "timeout")
 
 
-def queue_facts(good_rows: DataFrame, *, large: bool = False) -> DataFrame:
-    ended = good_rows.select(*NAME, "outcome", "reason", "ends_life", "size", "age", "wait", "work", "ended_at")
-    happened = in_buckets(ended, "ended_at").unionByName(_posted(good_rows), allowMissingColumns=True)
-    facts = facts_by(
-        happened, KEYS, [*_counts(), _dead_by_reason().alias("dead_by_reason")], ["wait", "work"], large=large
-    )
-    return conforming(facts, QUEUE_FACTS)
+def queue_facts(good_rows: DataFrame, scope: Scope = EVERYTHING) -> DataFrame:
+    happened = in_scope(partial(_happened, grains=scope.grains), good_rows, KEYS, scope)
+    counts = [*_counts(), _dead_by_reason().alias("dead_by_reason")]
+    return conforming(facts_by(happened, KEYS, counts, ["wait", "work"], large=scope.large), QUEUE_FACTS)
 
 
 def with_posted(facts: DataFrame, good_rows: DataFrame) -> DataFrame:
     """Queue facts in which `posted` is counted again from the rows, and nothing else is changed."""
-    posted = _posted(good_rows).select(*KEYS, F.struct("queue_name", "queue_tags", "posts").alias("now"))
+    posted = _posted(good_rows, GRAINS).select(*KEYS, F.struct("queue_name", "queue_tags", "posts").alias("now"))
     counts = [name for name, kind in facts.dtypes if kind == "bigint" and name not in ("queue_id", "posted")]
     merged = (
         facts.drop("posted")
@@ -43,11 +44,16 @@ def with_posted(facts: DataFrame, good_rows: DataFrame) -> DataFrame:
     return conforming(merged, QUEUE_FACTS)
 
 
-def _posted(good_rows: DataFrame) -> DataFrame:
+def _happened(good_rows: DataFrame, grains: Sequence[str]) -> DataFrame:
+    ended = good_rows.select(*NAME, "outcome", "reason", "ends_life", "size", "age", "wait", "work", "ended_at")
+    return in_buckets(ended, "ended_at", grains).unionByName(_posted(good_rows, grains), allowMissingColumns=True)
+
+
+def _posted(good_rows: DataFrame, grains: Sequence[str]) -> DataFrame:
     """How many messages that came to their end were posted in each bucket: counted before they are brought together
     with the rest, which needs each of its rows."""
     lives = good_rows.where("ends_life").select(*NAME, "posted_at")
-    return in_buckets(lives, "posted_at").groupBy("grain", "bucket", *NAME).agg(F.count("*").alias("posts"))
+    return in_buckets(lives, "posted_at", grains).groupBy("grain", "bucket", *NAME).agg(F.count("*").alias("posts"))
 
 
 def _counts() -> list[Column]:

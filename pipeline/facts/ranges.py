@@ -1,12 +1,12 @@
-"""Exact percentiles of groups that are too large for one worker's memory: values are sorted range by range.
+"""Exact percentiles of groups that are too large for one worker's memory, by way of ranges of values.
 
-Values that are equal are counted first. Then each group is cut into ranges, 64 to an octave: as wide as a 64th of their
-values, so that short durations are cut finely and long ones coarsely. How many values each range has says which ranges
-the percentiles lie in and how far in. Only within a range are values gathered. What a worker holds at once is thus the
-different values of one range, and what comes before is sorted and counted by Spark, which can put it on the disk.
+Values fall into ranges, 64 to an octave: as wide as a 64th of their values, so that short durations are cut finely and
+long ones coarsely. How many values each range has says in which ranges the percentiles lie, and how far in. Only the
+values of those few are then sorted. All of this is counting and sorting, for which Spark can use the disk: no worker
+ever holds the values of a group, nor those of a range.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -16,70 +16,67 @@ RANGE_BITS = 6  # 64 ranges to an octave
 PER_CENT = 100
 
 
-def ranked_values(rows: DataFrame, keys: Sequence[str], measure: str, percents: Sequence[int]) -> DataFrame:
-    """For each of the keys: `steps`, one less than there are values; and for each percent p the values on either side
-    of its position, `at_p` and `after_p` (null: there is none); and `greatest`."""
+def ranked_values(rows: DataFrame, keys: Sequence[str], measures: Sequence[str], percents: Sequence[int]) -> DataFrame:
+    """For each of the keys, and each measure m and percent p: the values on either side of its position, `m_at_p` and
+    `m_after_p` (null: there is none)."""
+    by = [*keys, "measure"]
+    values = _one_below_the_other(rows, keys, measures).withColumn("range", range_of(F.col("value")))
+    ranges = values.groupBy(*by, "range").agg(F.count("*").alias("many"))
+    wanted = F.broadcast(_wanted(ranges, by, percents))
     counted = (
-        rows.where(F.col(measure).isNotNull())
-        .groupBy(*keys, F.col(measure).alias("value"))
+        values.join(wanted, [*by, "range"])
+        .groupBy(*by, "range", "steps", "earlier", "value")
         .agg(F.count("*").alias("times"))
     )
-    ranged = counted.withColumn("range", _range_of(F.col("value")))
-    places = _places(ranged.groupBy(*keys, "range").agg(F.sum("times").alias("many")), keys)
-    gathered = ranged.groupBy(*keys, "range").agg(
-        F.sort_array(F.collect_list(F.struct("value", "times"))).alias("values")
-    )
-    in_range = gathered.join(places, [*keys, "range"])
-    picks = {f"at_{percent}": _at(_position(percent)) for percent in percents}
-    picks |= {f"after_{percent}": _at(_position(percent) + 1) for percent in percents}
-    return (
-        in_range.withColumns(picks)
-        .groupBy(*keys)
-        .agg(
-            F.max("steps").alias("steps"),
-            *(F.max(name).alias(name) for name in picks),
-            F.max(F.element_at("values", -1)["value"]).alias("greatest"),
-        )
-    )
+    before = Window.partitionBy(*by, "range").orderBy("value").rowsBetween(Window.unboundedPreceding, -1)
+    placed = counted.withColumn("first", F.col("earlier") + F.coalesce(F.sum("times").over(before), F.lit(0)))
+    return placed.groupBy(*keys).agg(*_picks(measures, percents))
 
 
-def _range_of(value: Column) -> Column:
-    """Numbers that grow with the values: the highest bits, behind how many lower ones there are."""
-    bits = F.length(F.bin(value))
-    lower = F.greatest(bits - (RANGE_BITS + 1), F.lit(0))
+def _one_below_the_other(rows: DataFrame, keys: Sequence[str], measures: Sequence[str]) -> DataFrame:
+    """A row for each value: `measure` says which it is."""
+    each = (F.struct(F.lit(name).alias("measure"), F.col(name).alias("value")) for name in measures)
+    return rows.select(*keys, F.inline(F.array(*each))).where(F.col("value").isNotNull())
+
+
+def range_of(value: Column) -> Column:
+    """Numbers that grow with the values: the highest bits, behind how many lower ones there are.
+
+    A logarithm that is off by its last digit at a power of two gives the same number.
+    """
+    lower = F.greatest(F.floor(F.log2(value)).cast("int") - RANGE_BITS, F.lit(0))
     return lower * (1 << RANGE_BITS) + F.call_function("shiftright", value, lower)
 
 
-def _places(ranges: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Each range with how many values come `earlier`, of all `steps` + 1; only ranges that something is picked from
-    need more than that, but the others are few and small here."""
-    ascending = Window.partitionBy(*keys).orderBy("range").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return ranges.select(
-        *keys,
+def _wanted(ranges: DataFrame, by: Sequence[str], percents: Sequence[int]) -> DataFrame:
+    """The ranges that something is picked from, with how many values come `earlier`, of all `steps` + 1."""
+    ascending = Window.partitionBy(*by).orderBy("range").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    placed = ranges.select(
+        *by,
         "range",
         "many",
         (F.sum("many").over(ascending) - F.col("many")).alias("earlier"),
-        (F.sum("many").over(Window.partitionBy(*keys)) - 1).alias("steps"),
+        (F.sum("many").over(Window.partitionBy(*by)) - 1).alias("steps"),
     )
+    is_wanted = F.lit(False)
+    for percent in percents:
+        for position in (_position(percent), _position(percent) + 1):
+            is_wanted |= _lies_in(position, F.col("earlier"), F.col("many"))
+    return placed.where(is_wanted).drop("many")
+
+
+def _picks(measures: Sequence[str], percents: Sequence[int]) -> Iterator[Column]:
+    for measure in measures:
+        of_measure = F.col("measure") == measure
+        for percent in percents:
+            for name, position in (("at", _position(percent)), ("after", _position(percent) + 1)):
+                here = of_measure & _lies_in(position, F.col("first"), F.col("times"))
+                yield F.max(F.when(here, F.col("value"))).alias(f"{measure}_{name}_{percent}")
 
 
 def _position(percent: int) -> Column:
     return F.call_function("div", F.col("steps") * percent, F.lit(PER_CENT))
 
 
-def _at(position: Column) -> Column:
-    """The value at a position of the whole, if it is in this range."""
-    inside = (position >= F.col("earlier")) & (position < F.col("earlier") + F.col("many"))
-    start = F.struct((position - F.col("earlier")).alias("left"), F.lit(None).cast("bigint").alias("found"))
-    picked = F.aggregate(
-        "values",
-        start,
-        lambda seen, each: F.struct(
-            (seen["left"] - each["times"]).alias("left"),
-            F.when(seen["found"].isNull() & (seen["left"] < each["times"]), each["value"])
-            .otherwise(seen["found"])
-            .alias("found"),
-        ),
-        lambda seen: seen["found"],
-    )
-    return F.when(inside, picked)
+def _lies_in(position: Column, first: Column, many: Column) -> Column:
+    return (position >= first) & (position < first + many)

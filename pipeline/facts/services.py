@@ -1,5 +1,8 @@
 """Requests to services and how long their answers took. A service's queue is its name behind a prefix."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -8,13 +11,24 @@ from pipeline.facts.conforming import conforming
 from pipeline.facts.counting import count_where, is_outcome
 from pipeline.facts.percentiles import facts_by
 from pipeline.facts.queue_names import DEAD_SUFFIX, SERVICE_PREFIX
+from pipeline.facts.scope import EVERYTHING, Scope, in_scope
 from pipeline.schemas import SERVICE_FACTS
 
 KEYS = ["grain", "bucket", "service"]
 
 
-def service_facts(good_rows: DataFrame, *, large: bool = False) -> DataFrame:
+def service_facts(good_rows: DataFrame, scope: Scope = EVERYTHING) -> DataFrame:
     """The latency is from the request to its answer, over all attempts."""
+    counts = [
+        F.count("*").alias("requests"),
+        count_where(is_outcome("finished")).alias("answered"),
+        count_where(~is_outcome("finished")).alias("failed"),
+    ]
+    requests = in_scope(partial(_requests, grains=scope.grains), good_rows, KEYS, scope)
+    return conforming(facts_by(requests, KEYS, counts, ["latency"], large=scope.large), SERVICE_FACTS)
+
+
+def _requests(good_rows: DataFrame, grains: Sequence[str]) -> DataFrame:
     requests = (
         good_rows.where("ends_life")
         .where(F.startswith("queue_name", F.lit(SERVICE_PREFIX)) & ~F.endswith("queue_name", F.lit(DEAD_SUFFIX)))
@@ -25,9 +39,4 @@ def service_facts(good_rows: DataFrame, *, large: bool = False) -> DataFrame:
             "ended_at",
         )
     )
-    counts = [
-        F.count("*").alias("requests"),
-        count_where(is_outcome("finished")).alias("answered"),
-        count_where(~is_outcome("finished")).alias("failed"),
-    ]
-    return conforming(facts_by(in_buckets(requests, "ended_at"), KEYS, counts, ["latency"], large=large), SERVICE_FACTS)
+    return in_buckets(requests, "ended_at", grains)

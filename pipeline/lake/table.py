@@ -12,7 +12,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table, TableProperties
 from pyiceberg.transforms import DayTransform, IdentityTransform, Transform
-from pyiceberg.types import DateType, TimestamptzType
+from pyiceberg.types import DateType, LongType, TimestamptzType
 from pyspark.sql.types import StructType
 
 from pipeline.database import Connection
@@ -60,12 +60,17 @@ class LakeTable:
 
     def span(self, file: TableFile, column: str) -> tuple[datetime, datetime]:
         """The least and the greatest time in a column of a file."""
-        number = self.table.schema().find_field(column).field_id
-        bounds = (file.entry.lower_bounds[number], file.entry.upper_bounds[number])
+        field = self.table.schema().find_field(column).field_id
+        bounds = (file.entry.lower_bounds[field], file.entry.upper_bounds[field])
         least, greatest = (
             EPOCH + timedelta(microseconds=int(from_bytes(TimestamptzType(), bound))) for bound in bounds
         )
         return least, greatest
+
+    def greatest(self, file: TableFile, column: str) -> int:
+        """The greatest number in a column of a file."""
+        field = self.table.schema().find_field(column).field_id
+        return int(from_bytes(LongType(), file.entry.upper_bounds[field]))
 
     def note(self, name: str) -> str | None:
         """What the last commit that said something about it said."""

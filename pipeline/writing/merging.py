@@ -1,6 +1,6 @@
 """Staging tables and the merge that replaces days of facts."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -11,11 +11,16 @@ from pipeline.database import Connection, jdbc_options
 from pipeline.options import Options
 from pipeline.writing.tables import JSON_COLUMNS, STAGING, Table
 
-MINUTES = sql.SQL("grain = 'minute' AND bucket = ANY (%(minutes)s::timestamptz[])")
+MINUTES = sql.SQL("grain = 'minute' AND bucket >= %(since)s::timestamptz")
 
 
 def stage_facts(connection: Connection, options: Options, table: Table, facts: DataFrame) -> None:
-    """Write facts into a fresh UNLOGGED table: what is there only until the merge needs no write-ahead log."""
+    make_staging(connection, table)
+    refill_staging(options, table, facts)
+
+
+def make_staging(connection: Connection, table: Table) -> None:
+    """A fresh UNLOGGED table: what is there only until the merge needs no write-ahead log."""
     columns = sql.SQL(", ").join(
         sql.SQL("{0}::text AS {0}" if column in JSON_COLUMNS else "{0}").format(sql.Identifier(column))
         for column in table.columns
@@ -26,32 +31,46 @@ def stage_facts(connection: Connection, options: Options, table: Table, facts: D
             sql.Identifier(table.staging), columns, sql.Identifier(table.name)
         )
     )
-    writer = facts.select(*table.columns).write.format("jdbc").mode("append")
+
+
+def refill_staging(options: Options, table: Table, facts: DataFrame) -> None:
+    """Let the staging table have these facts only."""
+    writer = facts.select(*table.columns).write.format("jdbc").mode("overwrite").option("truncate", True)
     writer.options(**jdbc_options(options.database_url), dbtable=table.staging).save()
 
 
-def merge_days(connection: Connection, table: Table, days: Sequence[date], but: Collection[datetime] = ()) -> int:
+def merge_days(
+    connection: Connection,
+    table: Table,
+    days: Sequence[date],
+    *,
+    fresh_since: datetime | None = None,
+    is_whole: bool = True,
+) -> int:
     """Replace what the table has of the days by what was staged; rows that stay the same are not written again.
 
-    The minutes in `but` stay as they are.
+    Minutes from `fresh_since` on stay as they are. So does what was not staged, if that is not the whole of the days.
     """
-    meant = sql.SQL("{} = ANY (%(these)s::date[])").format(sql.SQL(table.day))
-    if but and "grain" in table.columns:
-        connection.execute(
-            sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table.staging), MINUTES), {"minutes": list(but)}
-        )
+    meant: sql.Composable = sql.SQL("{} = ANY (%(these)s::date[])").format(sql.SQL(table.day))
+    if fresh_since and "grain" in table.columns:
         meant += sql.SQL(" AND NOT ({})").format(MINUTES)
-    return _merge(connection, table, meant, {"these": list(days), "minutes": list(but)})
+    return _merge(connection, table, meant, {"these": list(days), "since": fresh_since}, is_whole=is_whole)
 
 
-def merge_minutes(connection: Connection, table: Table, minutes: Sequence[datetime]) -> int:
-    """As `merge_days`, for some minutes and not for the hours and days that they are in."""
-    return _merge(connection, table, MINUTES, {"minutes": list(minutes)})
+def merge_minutes(connection: Connection, table: Table, since: datetime) -> int:
+    """As `merge_days`, for the minutes from that one on, and not for the hours and days that they are in."""
+    return _merge(connection, table, MINUTES, {"since": since})
 
 
-def _merge(connection: Connection, table: Table, meant: sql.Composable, those: dict[str, list[Any]]) -> int:
-    staged = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table.staging))).fetchone()
-    connection.execute(_delete_gone(table, meant), those)
+def _merge(
+    connection: Connection, table: Table, meant: sql.Composable, those: dict[str, Any], *, is_whole: bool = True
+) -> int:
+    """Of what was staged, only what is meant counts."""
+    staging = sql.Identifier(table.staging)
+    connection.execute(sql.SQL("DELETE FROM {} WHERE NOT ({})").format(staging, meant), those)
+    staged = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(staging)).fetchone()
+    if is_whole:
+        connection.execute(_delete_gone(table, meant), those)
     connection.execute(_upsert(table))
     return int(staged[0]) if staged else 0
 

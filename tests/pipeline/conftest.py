@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pipeline.run as run_module
-from pipeline import computing, following
+from pipeline import computing, minutes
 from pipeline.facts.catalogue import FACTS
 from pipeline.options import Options
 from pipeline.session import start_session
@@ -54,5 +54,5 @@ def ledger(databases: Databases, tmp_path: Path) -> Iterator[Ledger]:
 def only_queue_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests to which one table tells as much as all of them, and which run often."""
     monkeypatch.setattr(computing, "FACTS", [facts for facts in FACTS if facts[0] is QUEUE_FACTS])
-    monkeypatch.setattr(following, "TIMED", [facts for facts in following.TIMED if facts[0].name == QUEUE_FACTS.name])
+    monkeypatch.setattr(minutes, "TIMED", [facts for facts in minutes.TIMED if facts[0].name == QUEUE_FACTS.name])
     monkeypatch.setattr(run_module, "write_findings", lambda *_: 0)

@@ -15,7 +15,9 @@ from pipeline.archive.journal_table import open_journal
 from pipeline.archive.leftovers import sweep
 from pipeline.archive.offset import begin_offset, read_offset
 from pipeline.archive.verification import verify_days
+from pipeline.computing import open_facts
 from pipeline.database import connect, fingerprint
+from pipeline.facts.catalogue import FACTS
 from pipeline.lake.table import TableFile
 from pipeline.options import Options
 from pipeline.progress import Silent
@@ -132,6 +134,15 @@ class Ledger:
         for table in TABLES:
             rows = self.query(f"SELECT to_jsonb(t) - 'id' FROM {table} t")
             found[table] = sorted(map(str, (row for (row,) in rows)))
+        return found
+
+    def archived_facts(self, spark: SparkSession) -> dict[str, list[str]]:
+        """The same from the archive's tables."""
+        found = {}
+        with connect(self.url) as connection:
+            for lake, (table, _) in zip(open_facts(connection, self.options.archive), FACTS, strict=True):
+                rows = spark.read.schema(table.schema).parquet(*(file.url for file in lake.files())).collect()
+                found[table.name] = sorted(map(str, rows))
         return found
 
     def forget_facts(self) -> None:

@@ -4,11 +4,13 @@ import os
 from fractions import Fraction
 from math import floor
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.facts import percentiles, ranges
 from pipeline.facts.percentiles import PERCENTS, facts_by
 from tests.support.databases import query
 
@@ -30,15 +32,30 @@ def oracle(values: list[int], percent: int) -> float:
 
 @A_FEW
 @given(groups=GROUPS)
-def test_percentiles_range_by_range_are_the_same_as_at_once(spark: SparkSession, groups: list[list[int]]) -> None:
-    grains = ("minute", "hour", "day")
-    rows = [(grains[number % 3], number, value) for number, values in enumerate(groups) for value in [*values, None]]
-    frame = spark.createDataFrame(rows, "grain string, key int, wait bigint")
+def test_percentiles_by_ranges_are_the_same_as_at_once(spark: SparkSession, groups: list[list[int]]) -> None:
+    rows = [
+        (number, value, None if number % 2 else place)
+        for number, values in enumerate(groups)
+        for place, value in enumerate([*values, None])
+    ]
+    frame = spark.createDataFrame(rows, "key int, wait bigint, work bigint")
     counts = [F.count("*").alias("rows")]
-    at_once = facts_by(frame, ["grain", "key"], counts, ["wait"])
-    by_range = facts_by(frame, ["grain", "key"], counts, ["wait"], large=True)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(percentiles, "MOST_GATHERED", 5)  # so that some groups are crowded, and others are not
+        by_range = facts_by(frame, ["key"], counts, ["wait", "work"], large=True)
+        found = sorted(map(str, by_range.collect()))
+    at_once = facts_by(frame, ["key"], counts, ["wait", "work"])
     assert by_range.columns == at_once.columns
-    assert sorted(map(str, by_range.collect())) == sorted(map(str, at_once.collect()))
+    assert found == sorted(map(str, at_once.collect()))
+
+
+def test_values_at_powers_of_two_fall_into_ranges_that_grow(spark: SparkSession) -> None:
+    """Where logarithms are off by their last digit."""
+    values = sorted({0, *(2**bits + beyond for bits in range(54) for beyond in (-1, 0, 1) if 2**bits + beyond >= 0)})
+    frame = spark.createDataFrame([(value,) for value in values], "value bigint")
+    found = [row["range"] for row in frame.select(ranges.range_of(F.col("value")).alias("range")).collect()]
+    assert found == sorted(found)
+    assert found[:3] == [0, 1, 2]
 
 
 @A_FEW

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 from pipeline import computing
 from pipeline.database import Connection, connect, sole_run
 from pipeline.errors import AlreadyRunningError, PipelineError
-from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, row
+from pipeline.facts import percentiles
+from tests.pipeline.kit import NOON, YESTERDAY, Ledger, dying, fill, row
 
 FACTS_OF_THE_DAY = (
     "SELECT posted, finished, popped, failed, work_p50, wait_max, queue_tags FROM willow_queue_facts"
@@ -67,11 +68,38 @@ def test_a_day_of_which_messages_have_ended_since_is_not_computed_as_a_whole_and
         compute = computing.compute_days
         patched.setattr(computing, "compute_days", lambda *given: whole.extend(given[3]) or compute(*given))
         ledger.run(spark)
-    assert whole == [NOON.date()]
+    assert [pending.day for pending in whole] == [NOON.date()]
     little_by_little = ledger.facts()
     ledger.forget_facts()
     ledger.run(spark, since=YESTERDAY.date())
     assert ledger.facts() == little_by_little
+
+
+def test_late_rows_change_what_they_are_part_of_and_the_rest_is_not_computed_again(
+    ledger: Ledger, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exactly as if the day had been computed as a whole, in PostgreSQL and in the archive; also by ranges."""
+    fill(ledger, 6)
+    ledger.run(spark)
+    half_past = YESTERDAY + timedelta(minutes=30, seconds=2)
+    ledger.write(
+        row(901, YESTERDAY, queue_name="q1", queue_id=2, posted_at=YESTERDAY - timedelta(hours=2)),
+        row(902, half_past, queue_name="new", queue_id=7, client="other", node="node-2"),
+        row(903, half_past, outcome="dead", reason="failed", error="no paper 7"),
+        row(904, half_past, queue_name="service:sums", queue_id=9),
+        row(905, NOON, queue_name="q2", queue_id=3, posted_at=YESTERDAY),
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(computing, "compute_days", dying)
+        patched.setattr(computing, "LARGE_ROWS", 0)
+        patched.setattr(percentiles, "MOST_GATHERED", 4)
+        done = ledger.run(spark)
+    assert done.days == {YESTERDAY.date(), NOON.date()}
+    late = ledger.facts(), ledger.archived_facts(spark)
+    assert ledger.query("SELECT count(*) FROM willow_queue_facts WHERE queue_name = 'new'") == [(4,)]
+    ledger.forget_facts()
+    ledger.run(spark, since=YESTERDAY.date())
+    assert (ledger.facts(), ledger.archived_facts(spark)) == late
 
 
 @pytest.mark.usefixtures("only_queue_facts")

@@ -1,0 +1,17 @@
+"""From which transaction on a day got new rows: what they change is computed, and not the whole day."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("delivery", "0021_unique_texts_in_the_journal")]
+
+    operations = [
+        migrations.AddField(
+            model_name="pendingday",
+            name="since_tx",
+            field=models.BigIntegerField(
+                db_comment="New rows are of transactions from this one on; empty: all rows may be new.", null=True
+            ),
+        )
+    ]
