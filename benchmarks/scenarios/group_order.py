@@ -36,8 +36,8 @@ LAY_OUT = """
     WHERE queue_id = {queue_id};
     DELETE FROM delivery_endedcount WHERE queue_id = {queue_id};
 """
-# Both queues: autovacuum would otherwise go over what was just laid out while it is measured, and that is a hundred times
-# as much beside the large group.
+# Both queues: autovacuum would otherwise go over what was just laid out while it is measured; beside the large group,
+# that is several times as much.
 VACUUMED: LiteralString = "VACUUM (ANALYZE) delivery_message"
 
 

@@ -1,4 +1,4 @@
-"""An operator raises a limit while clients wait for it: how soon they get what it lets go, on this node and on others."""
+"""An operator raises a limit while clients wait for it: how soon they get what it lets go, here and on other nodes."""
 
 import asyncio
 import json
