@@ -66,7 +66,7 @@ JOURNAL = _schema(
     ("size", IntegerType()),
     ("error", TEXT, True),
     ("body", BinaryType(), True),
-    ("extras", TEXT, True),  # a JSON object: headers, group and key; of queues that keep bodies
+    ("extras", TEXT, True),  # a JSON object: headers, group, key, unique; of queues that keep bodies
 )
 
 # As `willow_queues_v1` has them, for the health report.

@@ -256,7 +256,9 @@ class Journal(models.Model):
     size = models.IntegerField()
     error = models.TextField(null=True)
     body = models.BinaryField(null=True)
-    extras = models.JSONField(null=True, help_text="Headers, group and key of its post, where bodies are kept.")
+    extras = models.JSONField(
+        null=True, help_text="Headers, group, key and unique text of its post, where bodies are kept."
+    )
 
     class Meta:
         managed = False

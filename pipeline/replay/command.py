@@ -23,6 +23,7 @@ DEFAULT_DEDUPE_SECONDS = 300.0  # WILLOW_DEDUPE_SECONDS
 SURELY_REMEMBERED = 0.8  # of that time: clocks and batches have their tolerance
 MOST_REFUSALS_SHOWN = 20
 WHY_NO_BODY = "their queue did not keep bodies (`keep_bodies`) when they ended, or they were dropped."
+WHY_DUPLICATE = "when they were posted, a message with the same `unique` text lived in the queue."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +83,7 @@ def _go(
             target,
             record,
             rate=how.rate,
-            told=lambda: progress.step("Posted", len(record.posted) + len(record.refused), found.with_body),
+            told=lambda: progress.step("Posted", record.settled, found.with_body),
         )
     finally:
         _say_what_was_done(progress, found, target, record, before)
@@ -105,24 +106,27 @@ def _decide(record: Record, unsure: str | None) -> None:
 
 
 def _say_what_is_there(progress: Progress, wanted: Wanted, found: Found, record: Record, rate: float) -> None:
-    left = found.with_body - len(record.posted) - len(record.refused)
+    left = found.with_body - record.settled
     progress.say(f"{found.messages:,} messages of {wanted.queue} ended from {wanted.since} to {wanted.until}.")
     if found.first and found.last:
         progress.say(f"The first ended at {found.first}, the last at {found.last}.")
     progress.say(f"{found.with_body:,} have a body, {wording.size(found.bytes)} in all.")
     if found.with_body < found.messages:
         progress.say(f"{found.messages - found.with_body:,} have none and cannot be posted: {WHY_NO_BODY}")
-    if record.posted or record.refused:
-        progress.say(f"{len(record.posted):,} were posted before, {len(record.refused):,} were refused or left out.")
+    if record.settled:
+        others = record.settled - len(record.posted)
+        progress.say(f"{len(record.posted):,} were posted before, {others:,} were refused, left out or duplicates.")
     progress.say(f"{left:,} are to be posted, in about {wording.duration(left / rate)} at {rate:g} per second.")
 
 
 def _say_what_was_done(progress: Progress, found: Found, target: Target, record: Record, before: int) -> None:
     now = len(record.posted) - before
-    left = found.with_body - len(record.posted) - len(record.refused)
+    left = found.with_body - record.settled
     progress.say(f"Posted {now:,} messages into {target.queue} now, {before:,} before.")
     if found.with_body < found.messages:
         progress.say(f"{found.messages - found.with_body:,} have no body and were not posted: {WHY_NO_BODY}")
+    if record.duplicates:
+        progress.say(f"{len(record.duplicates):,} are duplicates: {WHY_DUPLICATE}")
     for (queue_id, index), why in sorted(record.refused.items())[:MOST_REFUSALS_SHOWN]:
         progress.say(f"Not posted: message {index} of queue number {queue_id}: {why}")
     if len(record.refused) > MOST_REFUSALS_SHOWN:

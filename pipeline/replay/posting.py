@@ -77,6 +77,7 @@ async def _post_batch(
     client: Any, refusal: type[Exception], batch: list[Archived], target: Target, record: Record
 ) -> None:
     names = [(message.queue_id, message.index) for message in batch]
+    again = {name for name in names if record.was_sent(name)}
     record.sending(names)
     posts = (
         client.post(
@@ -87,22 +88,25 @@ async def _post_batch(
             headers=message.headers or None,
             group=message.group,
             key=message.key,
+            unique=message.unique,
             dedupe=record.dedupe(name),
         )
         for name, message in zip(names, batch, strict=True)
     )
     answers = await asyncio.gather(*posts, return_exceptions=True)
     posted: list[Name] = []
+    duplicates: list[Name] = []
     refused: dict[Name, str] = {}
     ending: BaseException | None = None
     for name, answer in zip(names, answers, strict=True):
         if not isinstance(answer, BaseException):
-            posted.append(name)
+            # What was sent before and is known by its `dedupe` is this replay's own.
+            (duplicates if answer.duplicate and name not in again else posted).append(name)
         elif isinstance(answer, refusal) and getattr(answer, "code", None) in OF_THE_MESSAGE:
             refused[name] = str(answer)
         else:
             ending = answer
-    record.answered(posted, refused)
+    record.answered(posted, refused, duplicates)
     if isinstance(ending, refusal):
         raise PipelineError(f"The broker refused the posts: {ending}", "Run the same command again to post the rest.")
     if ending is not None:

@@ -1,8 +1,9 @@
 """What a replay has posted, written down so that it can be broken off anywhere and taken up again.
 
 A file of JSON lines. Before messages are sent their names are written (`sending`), and after the broker has answered,
-what became of each (`posted`, `refused`). What was sent and has no answer is unsure. It is sent again with the same
-`dedupe` text, by which the broker knows it for a while; after that while, only a person can decide.
+what became of each (`posted`; `duplicates`, whose unique text another message has; `refused`). What was sent and has no
+answer is unsure. It is sent again with the same `dedupe` text, by which the broker knows it for a while; after that
+while, only a person can decide.
 """
 
 import fcntl
@@ -26,6 +27,7 @@ class Record:
         self.file = file
         self.nonce = uuid.uuid4().hex
         self.posted: set[Name] = set()
+        self.duplicates: set[Name] = set()
         self.refused: dict[Name, str] = {}
         self._sent_at: dict[Name, datetime] = {}  # of what has no answer yet
         self._stream = stream
@@ -63,7 +65,7 @@ class Record:
         about = json.loads(lines.splitlines()[0])
         self._stream.truncate(0)
         self.nonce = uuid.uuid4().hex
-        self.posted, self.refused, self._sent_at = set(), {}, {}
+        self.posted, self.duplicates, self.refused, self._sent_at = set(), set(), {}, {}
         self._write({**about, "nonce": self.nonce})
 
     def dedupe(self, name: Name) -> str:
@@ -73,15 +75,25 @@ class Record:
         """What was sent so long ago that the broker may have forgotten it, and has no answer."""
         return {name for name, sent in self._sent_at.items() if sent + remembered < now}
 
+    @property
+    def settled(self) -> int:
+        """How many messages have their answer."""
+        return len(self.posted) + len(self.duplicates) + len(self.refused)
+
     def is_settled(self, name: Name) -> bool:
-        return name in self.posted or name in self.refused
+        return name in self.posted or name in self.duplicates or name in self.refused
+
+    def was_sent(self, name: Name) -> bool:
+        """And has no answer."""
+        return name in self._sent_at
 
     def sending(self, names: Iterable[Name]) -> None:
         now = datetime.now(UTC)
         self._note({"sending": list(names), "at": now.isoformat()})
 
-    def answered(self, posted: Iterable[Name], refused: Mapping[Name, str]) -> None:
-        self._note({"posted": list(posted), "refused": [[*name, why] for name, why in refused.items()]})
+    def answered(self, posted: Iterable[Name], refused: Mapping[Name, str], duplicates: Iterable[Name] = ()) -> None:
+        refusals = [[*name, why] for name, why in refused.items()]
+        self._note({"posted": list(posted), "duplicates": list(duplicates), "refused": refusals})
 
     def let_go(self, names: Iterable[Name]) -> None:
         """Send these as if they had never been sent."""
@@ -114,9 +126,10 @@ class Record:
             self._sent_at.setdefault((queue_id, index), datetime.fromisoformat(line["at"]))
         for queue_id, index in line.get("let_go", ()):
             self._sent_at.pop((queue_id, index), None)
-        for queue_id, index in line.get("posted", ()):
-            self.posted.add((queue_id, index))
-            self._sent_at.pop((queue_id, index), None)
+        for answer, names in (("posted", self.posted), ("duplicates", self.duplicates)):
+            for queue_id, index in line.get(answer, ()):
+                names.add((queue_id, index))
+                self._sent_at.pop((queue_id, index), None)
         for queue_id, index, why in line.get("refused", ()):
             self.refused[queue_id, index] = why
             self._sent_at.pop((queue_id, index), None)

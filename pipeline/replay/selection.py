@@ -45,6 +45,7 @@ class Archived:
     headers: dict[str, str]
     group: str | None
     key: str | None
+    unique: str | None
 
 
 @dataclass(frozen=True)
@@ -118,4 +119,5 @@ def _archived(row: Row) -> Archived:
         headers=headers,
         group=extras.get("group"),
         key=extras.get("key"),
+        unique=extras.get("unique"),
     )

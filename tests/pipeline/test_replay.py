@@ -33,7 +33,12 @@ SLICE = ("--from", YESTERDAY.isoformat(), "--to", (YESTERDAY + timedelta(hours=1
 
 Replay = Callable[..., str]
 Taken = tuple[bytes, tuple[str, ...], int]  # body, tags, priority
-EXTRAS = {"headers": {"traceparent": "00-1-2-01", "willow-schedule": "nightly"}, "group": "ann", "key": "a-17"}
+EXTRAS = {
+    "headers": {"traceparent": "00-1-2-01", "willow-schedule": "nightly"},
+    "group": "ann",
+    "key": "a-17",
+    "unique": "order 17",
+}
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +55,10 @@ def archived(databases: Databases, spark: SparkSession, tmp_path_factory: pytest
         ended(2, 1, outcome="retried", reason="failed"),
         ended(6, 11),
         ended(1, 15, queue_id=4, queue_name="told", queue_tags=[], body=b"all of it", priority=7, extras=Jsonb(EXTRAS)),
+        *(
+            ended(number, 15, queue_id=5, queue_name="once", body=body, extras=Jsonb({"unique": body.decode()}))
+            for number, body in enumerate((b"a", b"b", b"a"), start=1)
+        ),
         ended(7, 12, outcome="dead", reason="failed", body=b"dead"),
         ended(8, -1, body=b"too early"),
         ended(9, 3600, body=b"too late"),
@@ -138,7 +147,7 @@ def test_what_is_posted_can_be_chosen(
     assert bodies(taken) == expected
 
 
-def test_headers_group_key_and_priority_are_posted_again(replay: Replay, broker: Cluster, queue: str) -> None:
+def test_headers_group_key_unique_and_priority_are_posted_again(replay: Replay, broker: Cluster, queue: str) -> None:
     """Without the headers that only the broker may set."""
 
     async def define() -> None:
@@ -147,9 +156,43 @@ def test_headers_group_key_and_priority_are_posted_again(replay: Replay, broker:
 
     asyncio.run(define())
     replay("--go", "--queue", "told", "--tags", "")
-    posted = "SELECT m.headers, m.group_key, m.key, m.priority FROM delivery_message m"
+    posted = "SELECT m.headers, m.group_key, m.key, m.unique_key, m.priority FROM delivery_message m"
     of_queue = " JOIN queues_queue q ON q.id = m.queue_id WHERE q.name = %s"
-    assert broker.query(posted + of_queue, queue) == [({"traceparent": "00-1-2-01"}, "ann", "a-17", 7)]
+    assert broker.query(posted + of_queue, queue) == [({"traceparent": "00-1-2-01"}, "ann", "a-17", "order 17", 7)]
+
+
+def test_a_message_whose_unique_text_lives_in_the_queue_is_not_stored_and_counted(
+    replay: Replay, taken: Callable[[], list[Taken]], broker: Cluster, queue: str
+) -> None:
+    """One of the archive's own, and one that somebody else posted. None of them is tried again."""
+
+    async def post() -> None:
+        async with willow_client.connect(broker.node.url) as client:
+            await client.post(queue, b"here before", tags=["eu"], unique="b")
+
+    asyncio.run(post())
+    said = replay("--go", "--queue", "once", "--rate", "10")  # one at a time
+    assert "Posted 1 messages" in said and "2 are duplicates: when they were posted, a message with the same" in said
+    assert bodies(taken) == [b"here before", b"a"]
+    said = replay("--go", "--queue", "once")
+    assert "now, 1 before." in said and "2 are duplicates" in said and "are not posted yet" not in said
+    assert "0 are to be posted" in replay("--queue", "once")
+    assert taken() == []
+
+
+def test_what_is_sent_again_and_known_to_the_broker_is_no_duplicate(
+    replay: Replay, taken: Callable[[], list[Taken]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Record, "answered", breaks)
+        with pytest.raises(KeyboardInterrupt):
+            replay("--go", "--queue", "told", "--tags", "")
+    said = replay("--go", "--queue", "told", "--tags", "")
+    assert "Posted 1 messages" in said and "duplicates" not in said
+    assert bodies(taken) == [b"all of it"]
 
 
 def test_other_tags_can_be_given(replay: Replay, taken: Callable[[], list[Taken]]) -> None:

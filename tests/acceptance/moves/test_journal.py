@@ -62,8 +62,10 @@ async def test_bodies_are_kept_only_where_the_queue_asks_for_it(broker: Cluster,
     assert (kept, left) == ([(b"body",)], [(None,)])
 
 
-async def test_headers_group_and_key_are_kept_where_bodies_are(broker: Cluster, client: Client, queue: str) -> None:
-    said = {"headers": {"traceparent": "00-1-2-01"}, "group": "ann", "key": "a-17"}
+async def test_headers_group_key_and_unique_are_kept_where_bodies_are(
+    broker: Cluster, client: Client, queue: str
+) -> None:
+    said = {"headers": {"traceparent": "00-1-2-01"}, "group": "ann", "key": "a-17", "unique": "u"}
     written = {}
     for name, keeps in ((queue, True), (f"{queue}-forgets", False)):
         shard = (await client.create(name, retry_limit=1, updatable=True, keep_bodies=keeps))["shard"]
