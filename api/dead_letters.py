@@ -1,11 +1,8 @@
 """/api/dead-letters: what died, in groups and one by one; purging, exporting and redriving it."""
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
-from django.db import connections
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -30,6 +27,7 @@ from api.tallies import TallySerializer
 from api.views import ApiView, found, queue_numbered
 from clients.models import Permission
 from clients.rest import principal_of
+from delivery.gateway.streamed_answers import as_they_come
 from delivery.inspection.search import MessageRow
 from delivery.models import RedriveJob
 from delivery.moves.message_id import MessageId
@@ -215,20 +213,7 @@ class ExportApi(ApiView):
         asked = self.asked(DeadLetterConditions)
         chosen = message_filter(asked, asked_queues(request, asked))
         lines = operating.dead_letters_export(chosen=chosen, by=operator_of(request))
-        return StreamingHttpResponse(_in_threads(lines), content_type="application/x-ndjson")
-
-
-async def _in_threads(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Each part is read from the database in a thread, and sent before the next one is read."""
-    while (part := await sync_to_async(_next_part)(parts)) is not None:
-        yield part
-
-
-def _next_part(parts: Iterator[bytes]) -> bytes | None:
-    try:
-        return next(parts, None)
-    finally:
-        connections.close_all()  # the thread may be another one the next time
+        return StreamingHttpResponse(as_they_come(lines), content_type="application/x-ndjson")
 
 
 class RedrivesApi(DeadLettersActionApi):

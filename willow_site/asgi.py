@@ -3,22 +3,22 @@
 import os
 from typing import Any
 
+import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 
 from willow_site.login_throttle import LoginThrottle
 from willow_site.origins import BrowserOriginValidator
 from willow_site.request_ids import RequestIds
-from willow_site.request_slots import RequestSlots
+from willow_site.request_slots import SLOTS, RequestSlots
 from willow_site.trusted_proxies import TrustedProxies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "willow_site.settings")
-http_application = get_asgi_application()
+django.setup(set_prefix=False)
 
-# Models can be imported only after get_asgi_application() has set Django up.
+# Models can be imported only now.
 from console.live.consumer import LiveConsumer  # noqa: E402
 from console.post_counting import PostCounting  # noqa: E402
 from delivery.gateway.consumer import ConnectConsumer  # noqa: E402
@@ -26,6 +26,7 @@ from delivery.gateway.http_waits import WaitingRequests  # noqa: E402
 from delivery.metrics.several_processes import OwnFile  # noqa: E402
 from delivery.node import life  # noqa: E402
 from willow_site.operations import Operations  # noqa: E402
+from willow_site.server.django_threads import DjangoInThreads  # noqa: E402
 
 life.accompany(PostCounting())
 if settings.WILLOW.processes > 1:
@@ -54,7 +55,7 @@ websocket_application = URLRouter(
 
 by_protocol = ProtocolTypeRouter(
     {
-        "http": LoginThrottle(WaitingRequests(RequestSlots(http_application), WAITING_PATHS)),
+        "http": LoginThrottle(WaitingRequests(RequestSlots(DjangoInThreads(SLOTS)), WAITING_PATHS)),
         "websocket": websocket_application,
     }
 )

@@ -12,8 +12,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-CLIENTS_SLOTS = 16
-OPERATORS_SLOTS = 12
+CLIENTS_SLOTS = 4
+OPERATORS_SLOTS = 8
+SLOTS = CLIENTS_SLOTS + OPERATORS_SLOTS
 CLIENTS_PATHS = ("/api/messages/", "/status/")
 
 Scope = dict[str, Any]

@@ -10,6 +10,8 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from django.conf import global_settings
+
 from console.assets import favicon
 from console.theme import PRIMARY_COLORS
 from willow_site.configuration import Configuration, load_configuration
@@ -96,9 +98,9 @@ def _database(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": options.pop("host", parts.hostname or ""),
         "PORT": str(parts.port or ""),
-        # For the console and REST; messages have connections of their own. Under ASGI each request runs in
-        # a thread of its own, so a connection kept per thread would never be used again.
-        "CONN_MAX_AGE": 0,
+        # For the console and REST, whose threads keep them; messages have connections of their own.
+        "CONN_MAX_AGE": 600,  # seconds
+        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": options,
     }
 
@@ -133,6 +135,7 @@ def _channel_layer(redis_url: str | None) -> dict[str, Any]:
 
 CHANNEL_LAYERS = {"default": _channel_layer(WILLOW.redis_url)}
 
+PASSWORD_HASHERS = ["willow_site.passwords.HashedBeside", *global_settings.PASSWORD_HASHERS[1:]]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},

@@ -1,10 +1,8 @@
 """Dead letters: in groups, one by one, and how they are purged and exported. Redriving is in redrives.py."""
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from asgiref.sync import sync_to_async
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -18,6 +16,7 @@ from console.dead_letter_choice import read_choice
 from console.frame import demand, page, screen
 from console.live.parts import Part
 from console.message_list import MessageList
+from delivery.gateway.streamed_answers import as_they_come
 from delivery.operating.audit import staff
 from delivery.operating.dead_letters import (
     GROUP_LOOKED_AT,
@@ -128,11 +127,4 @@ def dead_letters_save(request: HttpRequest) -> HttpResponse | StreamingHttpRespo
     lines = dead_letters_export(chosen=choice.filter(), by=staff(request.user))
     name = f"dead-letters-{timezone.now():%Y%m%d-%H%M%S}.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return StreamingHttpResponse(_as_they_come(lines), content_type="application/x-ndjson", headers=headers)
-
-
-async def _as_they_come(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """With an ordinary iterator, Django would collect the whole file in memory first."""
-    next_part = sync_to_async(lambda: next(parts, None))
-    while (part := await next_part()) is not None:
-        yield part
+    return StreamingHttpResponse(as_they_come(lines), content_type="application/x-ndjson", headers=headers)

@@ -16,7 +16,8 @@ from django.conf import settings
 from clients.auth import anonymous_principal, principal_of_key
 from clients.principal import Principal
 from delivery.gateway.handshake import Handshake
-from delivery.gateway.large_frames import LARGE_BYTES, LargeFrames
+from delivery.gateway.large_frames import LARGE_BYTES, decode_large
+from delivery.gateway.loop_share import LoopShare
 from delivery.gateway.outbox import Outbox, Send
 from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
 from delivery.gateway.socket_control import control_of
@@ -39,7 +40,6 @@ TURN_SECONDS = 0.001
 Receive = Callable[[], Awaitable[Any]]
 
 refused = RefusedConnections()
-large_frames = LargeFrames()
 
 
 class ConnectConsumer(AsyncConsumer):
@@ -49,13 +49,9 @@ class ConnectConsumer(AsyncConsumer):
         node = await life.started()
         await send({"type": "websocket.accept"})
         limits = Limits(max_body_bytes=settings.WILLOW.max_body_bytes, max_frame_bytes=settings.WILLOW.max_frame_bytes)
-        outbox = Outbox(
-            send,
-            handshake.encoder(limits),
-            batch=handshake.asks_for("batch"),
-            socket=control_of(scope),
-            unread=node.unread,
-        )
+        socket = control_of(scope)
+        batch = handshake.asks_for("batch")
+        outbox = Outbox(send, handshake.encoder(limits), batch=batch, socket=socket, unread=node.unread)
         session = await self._admit(node, handshake, outbox, send)
         if session is None:
             outbox.end()
@@ -64,7 +60,7 @@ class ConnectConsumer(AsyncConsumer):
         writer = asyncio.create_task(outbox.run())
         try:
             async with outbox.while_open():
-                await self._read(node, session, outbox, receive, limits)
+                await self._read(node, session, outbox, receive, limits, socket.share)
         finally:
             session.close()
             await outbox.finish(writer)
@@ -102,7 +98,9 @@ class ConnectConsumer(AsyncConsumer):
         )
         return principal
 
-    async def _read(self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits) -> None:
+    async def _read(
+        self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits, share: LoopShare
+    ) -> None:
         """Take frames until the socket closes; while too much is under way, take none.
 
         Each turn of the event loop is short, however much the client has sent: then the others have theirs.
@@ -113,18 +111,19 @@ class ConnectConsumer(AsyncConsumer):
             await session.under_way.wait_below(most, most_bytes)
             await outbox.wait_until_roomy()
             if busy_seconds >= TURN_SECONDS:
-                await asyncio.sleep(0)
+                await asyncio.sleep(share.pause_after(busy_seconds))
                 busy_seconds = 0.0
             event = await receive()
             if event["type"] == "websocket.disconnect":
                 return
+            share.is_here()
             began = perf_counter()
             if len(event.get("text") or "") > LARGE_BYTES:
-                commands = iter(await large_frames.decode(event["text"], limits))
+                commands = iter(await decode_large(event["text"], limits))
             else:
                 commands = iter(_decoded(event, limits))
             while not node.commands.handle(session, commands):
-                await asyncio.sleep(0)
+                await asyncio.sleep(share.pause_after(TURN_SECONDS))
                 await session.under_way.wait_below(most, most_bytes)
             busy_seconds += perf_counter() - began
 

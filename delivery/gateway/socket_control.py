@@ -5,10 +5,14 @@ Daphne as Willow runs it does (willow_site/server/); under another ASGI server a
 
 from typing import Any, Protocol
 
+from delivery.gateway.loop_share import LoopShare
+
 EXTENSION = "willow.socket"  # in the `extensions` of an ASGI scope
 
 
 class SocketControl(Protocol):
+    share: LoopShare
+
     @property
     def unsent_bytes(self) -> int:
         """What was sent, and neither the client nor the system between has taken."""
@@ -22,6 +26,9 @@ class SocketControl(Protocol):
 
 class NoControl:
     unsent_bytes = 0
+
+    def __init__(self) -> None:
+        self.share = LoopShare()
 
     def stop_reading(self) -> None: ...
 

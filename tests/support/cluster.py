@@ -101,11 +101,12 @@ class Node(WillowProcess):
         assert ready and self.runs, f"{self.name} did not start:\n{self.log.read_text()}"
 
     def accepts_connections(self) -> bool:
+        """A socket that happens to get this very port while nobody listens there is connected to itself."""
         try:
-            socket.create_connection(("127.0.0.1", self.port)).close()
+            with socket.create_connection(("127.0.0.1", self.port)) as probe:
+                return bool(probe.getsockname() != probe.getpeername())
         except ConnectionRefusedError:
             return False
-        return True
 
 
 class Cluster:

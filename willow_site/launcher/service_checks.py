@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from willow_site.database_url import cannot_be_reached
 from willow_site.launcher.findings import Finding, Patient, good, note, wrong
 from willow_site.project_folder import PROJECT_FOLDER
-from willow_site.request_slots import CLIENTS_SLOTS, OPERATORS_SLOTS
+from willow_site.request_slots import SLOTS
 
 if TYPE_CHECKING:
     import psycopg
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OLDEST_POSTGRES = 150_000  # as server_version_num has it
 LARGEST_CLOCK_DIFFERENCE = 2.0  # seconds
 BROKER_CONNECTIONS = 7  # of each process: its lanes
-REQUEST_CONNECTIONS = CLIENTS_SLOTS + OPERATORS_SLOTS  # of each process, while it answers as many HTTP requests
+REQUEST_CONNECTIONS = SLOTS  # of each process that has answered as many HTTP requests at once
 CONNECT_SECONDS = 5
 
 

@@ -6,12 +6,15 @@ from twisted.web.http import HTTPChannel
 
 from willow_site.server.connections import Connections
 from willow_site.server.http_refusal import Refusal, too_slow
+from willow_site.server.http_turns import HttpTurns
 
 HEADER_SECONDS = 10.0  # from the first byte, or from the connection on, TLS included
 BODY_SECONDS = 20.0  # and more for a large one:
 SLOWEST_BYTES = 64 * 1024  # a second
 LINGER_SECONDS = 2.0  # for a client to read why it was refused, while it is still sending
 LINGER_BYTES = 64 * 1024 * 1024  # that are thrown away meanwhile
+
+turns = HttpTurns()
 
 
 class DeadlineChannel(HTTPChannel):
@@ -20,6 +23,7 @@ class DeadlineChannel(HTTPChannel):
     transport: Any
     callLater: Any
     refused = False
+    _is_gone = False
     _deadline: Any = None
     _thrown_away = 0  # bytes
 
@@ -33,19 +37,33 @@ class DeadlineChannel(HTTPChannel):
         self._expect_within(HEADER_SECONDS)
 
     def connectionLost(self, reason: Any = None) -> None:
+        self._is_gone = True
         self._expect_nothing()
         self._connections.went(self._address)
         super().connectionLost(reason)
 
     def dataReceived(self, data: bytes) -> None:
-        if not self.refused:
-            if self._deadline is None and not self._handlingRequest:  # another request on the same connection
-                self._expect_within(HEADER_SECONDS)
-            super().dataReceived(data)
-            return
-        self._thrown_away += len(data)
-        if self._thrown_away > LINGER_BYTES:
+        if self.refused:
+            self._thrown_away += len(data)
+            if self._thrown_away > LINGER_BYTES:
+                self.transport.pauseProducing()
+        elif self._handlingRequest or self.requests:  # what follows the beginning of a request
+            self._take(data)
+        elif turns.must_wait(data):
             self.transport.pauseProducing()
+            turns.wait(lambda: self._take_in_turn(data))
+        else:
+            turns.begin(lambda: self._take(data))
+
+    def _take_in_turn(self, data: bytes) -> None:
+        if not self._is_gone:
+            self.transport.resumeProducing()
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        if self._deadline is None and not self._handlingRequest:  # another request on the same connection
+            self._expect_within(HEADER_SECONDS)
+        super().dataReceived(data)
 
     def lineReceived(self, line: bytes) -> None:
         if not self.refused:

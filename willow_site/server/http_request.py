@@ -16,6 +16,9 @@ SUBPROTOCOLS = b"sec-websocket-protocol"
 class CheckedRequest(WebRequest):
     """Its body is refused by the length that it announces, or else while it comes in."""
 
+    _parsePOSTFormSubmission = (
+        False  # Django reads forms, in a thread; Twisted would read them first, in the event loop
+    )
     bodies = BodiesUnderWay()  # of this process
     _counted = 0  # bytes of its body, in `bodies`
     _received = 0  # bytes of its body

@@ -8,6 +8,7 @@ import gc
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from twisted.internet import reactor
 
 from willow_site.configuration import Configuration
 from willow_site.listening import http_address
+from willow_site.passwords import hash_beside
 from willow_site.server.connections import Connections, raise_file_limit
 from willow_site.server.counted_websocket import CountedWebSocketProtocol
 from willow_site.server.http_factory import CountingHTTPFactory
@@ -26,6 +28,7 @@ BACKLOG = 4096  # connections that wait to be accepted, for the moment when all 
 CLOSE_SECONDS = 10  # for an application to end after its connection was closed
 NEVER = -1
 COLLECT_AFTER_OBJECTS = 50_000
+SWITCH_SECONDS = 0.0005  # how long a thread of the console or of REST may keep the interpreter, if messages wait for it
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +86,8 @@ class PlainServer(Server):
         # All that was imported stays for good, and requests leave no cycles: the collector has little to find.
         gc.freeze()
         gc.set_threshold(COLLECT_AFTER_OBJECTS)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        hash_beside()
         self.run()
 
     def _begin(self) -> None:

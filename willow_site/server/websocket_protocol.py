@@ -11,11 +11,12 @@ from django.conf import settings
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
+from delivery.gateway.loop_share import LoopShare
 from delivery.protocol.close_codes import TOO_SLOW
 from delivery.protocol.limits import MOST_FRAGMENTS, FrameEnds
 from willow_site.server.counted_websocket import CountedWebSocketProtocol
 from willow_site.server.websocket_frames import whole_text
-from willow_site.server.websocket_turns import PIECE_BYTES, Turn
+from willow_site.server.websocket_turns import PIECE_BYTES, TURN_SECONDS, Turn
 
 NORMAL_CLOSURE = 1000
 CLOSE_SECONDS = 1.0  # for the client to take what was sent before the connection ends
@@ -41,6 +42,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     def connectionMade(self) -> None:
         super().connectionMade()
+        self.share = LoopShare()
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._socket_number = self.transport.fileno()
@@ -72,6 +74,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     def _take(self, data: bytes) -> None:
         """Go through what has arrived, for one turn at most; the rest waits for the next."""
+        self.share.is_here()
         turn = Turn()
         while data:
             if self.state == self.STATE_OPEN and not (self.data or self.inside_message or self.current_frame):
@@ -88,7 +91,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     def _leave_for_next_turn(self, data: bytes) -> None:
         self._left = data
         self._read_or_pause()
-        asyncio.get_running_loop().call_soon(self._take_left)
+        asyncio.get_running_loop().call_later(self.share.pause_after(TURN_SECONDS), self._take_left)
 
     def _take_left(self) -> None:
         if self._inbox_is_full:  # goes on when there is room
@@ -255,7 +258,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         self._inbox_is_full = False
         self.last_ping = time.time()
         if self._left:
-            asyncio.get_running_loop().call_soon(self._take_left)
+            asyncio.get_running_loop().call_later(self.share.pause_after(TURN_SECONDS), self._take_left)
         self._read_or_pause()
 
     def _read_or_pause(self) -> None:

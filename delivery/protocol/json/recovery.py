@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from msgspec.structs import fields
 
 from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError, missing_field, refused_value, shown, unreadable_frame
@@ -46,10 +45,11 @@ _KnownMembers = msgspec.defstruct(
     "_KnownMembers",
     [
         (key, msgspec.Raw, _NOT_GIVEN)
-        for key in sorted({"type"} | {each.encode_name for command in COMMANDS for each in fields(command)})
+        for key in sorted({"type"} | {key for command in COMMANDS for key in command.__struct_encode_fields__})
     ],
     rename=lambda name: name.rstrip("_"),
 )
+_KNOWN_KEYS = tuple(zip(_KnownMembers.__struct_encode_fields__, _KnownMembers.__struct_fields__, strict=True))
 _MEMBERS_DECODER = msgspec.json.Decoder(_KnownMembers)
 _ELEMENTS_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
 _OBJECTS_DECODER = msgspec.json.Decoder(list[_AnyObject])
@@ -109,9 +109,7 @@ def _decode_alone(text: bytes) -> Command | FrameError:
 def _given_members(known: msgspec.Struct) -> Members:
     """`null` means the same as left out, also where a field has another default."""
     return {
-        key.encode_name: value
-        for key in fields(known)
-        if (value := getattr(known, key.name)) is not _NOT_GIVEN and value != _NULL
+        key: value for key, name in _KNOWN_KEYS if (value := getattr(known, name)) is not _NOT_GIVEN and value != _NULL
     }
 
 
@@ -121,7 +119,7 @@ def _decode_members(given: Members) -> Command | FrameError:
     command_type = _command_type(given["type"])
     if command_type is None:
         return refused_value("type", "the name of a command", _quoted(given["type"]))
-    own_keys = {field.encode_name for field in fields(command_type)}
+    own_keys = command_type.__struct_encode_fields__
     for key, value in given.items():
         if key in own_keys and key not in _BODY_KEYS and len(memoryview(value)) > MOST_MEMBER_BYTES:
             return refused_value(key, expected_in_words(command_type, key), _quoted(value))

@@ -3,8 +3,9 @@
 -- the message's primary key.
 -- Shape: the caller holds the locks of these groups, so nobody else decides about them. Places are for those that somebody
 -- holds, then for those that were tried before, then by priority and age. A ready message that is to make room for
--- another may just be claimed: then it is skipped, and keeps its place. Of a group without a bound all may go. A part of a
--- large group is looked at, and the rest when this is run again.
+-- another may just be claimed: then it is skipped, and keeps its place (`staying`). That is counted by windows and not by a
+-- join: the planner expects one group, and would look through all of them once for each. Of a group without a bound all may
+-- go. A part of a large group is looked at, and the rest when this is run again.
 WITH touched AS (
     SELECT t.queue_id, t.group_key, q.group_in_flight AS places
     FROM unnest(%(queue_id)b::bigint[], %(group_key)b::text[]) AS t (queue_id, group_key)
@@ -39,19 +40,21 @@ WITH touched AS (
     FROM judged j JOIN delivery_message m ON m.queue_id = ANY (ARRAY[j.queue_id]) AND m.index = ANY (ARRAY[j.index])
     WHERE j.was = :READY AND NOT j.may_go AND m.state + 0 = :READY
     FOR UPDATE OF m SKIP LOCKED
-), missing AS (
-    SELECT j.queue_id, j.group_key, count(*) - count(p.index) AS places
-    FROM judged j LEFT JOIN parked p ON p.queue_id = j.queue_id AND p.index = j.index
-    WHERE j.was = :READY AND NOT j.may_go
-    GROUP BY j.queue_id, j.group_key
+), candidates AS (
+    SELECT queue_id, group_key, turn, rank, index, 0 AS stays FROM judged WHERE was = :BEHIND AND may_go
+    UNION ALL
+    SELECT queue_id, group_key, NULL, NULL, NULL, 1 FROM judged WHERE was = :READY AND NOT may_go
+    UNION ALL
+    SELECT queue_id, group_key, NULL, NULL, NULL, -1 FROM parked
 ), promoted AS (
-    SELECT b.queue_id, b.index
+    SELECT queue_id, index
     FROM (
-        SELECT *, row_number() OVER (PARTITION BY queue_id, group_key ORDER BY turn DESC, rank DESC, index DESC) AS last
-        FROM judged WHERE was = :BEHIND AND may_go
-    ) b
-    LEFT JOIN missing s ON s.queue_id = b.queue_id AND s.group_key = b.group_key
-    WHERE b.last > coalesce(s.places, 0)
+        SELECT queue_id, index, sum(stays) OVER (PARTITION BY queue_id, group_key) AS staying,
+               row_number() OVER (PARTITION BY queue_id, group_key
+                                  ORDER BY index IS NULL, turn DESC, rank DESC, index DESC) AS last
+        FROM candidates
+    ) c
+    WHERE index IS NOT NULL AND last > staying
 ), changing AS (
     SELECT queue_id, index, false AS goes FROM parked
     UNION ALL

@@ -1,0 +1,52 @@
+"""How much of the event loop one connection may have while others use it too.
+
+A turn is short, but a client that sends without end has one turn after the other, and an answer to anybody else needs
+several turns of the loop. So whoever has used up a turn pauses for as long, if others were there lately. Where many are
+busy, their turns fill each other's pauses, and nothing is lost; a client that is alone never pauses.
+"""
+
+from __future__ import annotations
+
+import time
+
+LATELY = 0.1  # seconds
+LONG_AGO = float("-inf")
+
+
+class _Presence:
+    """Who was there last, and when somebody else was before."""
+
+    def __init__(self) -> None:
+        self._latest: LoopShare | None = None
+        self._latest_at = self._other_at = LONG_AGO
+
+    def note(self, share: LoopShare) -> None:
+        if share is not self._latest:
+            self._latest, self._other_at = share, self._latest_at
+        self._latest_at = time.perf_counter()
+
+    def of_others(self, share: LoopShare) -> float:
+        return self._other_at if share is self._latest else self._latest_at
+
+
+_presence = _Presence()
+
+
+class LoopShare:
+    """Of one connection: what reads its frames and what carries out its commands have one together."""
+
+    __slots__ = ("_rested_at",)
+
+    def __init__(self) -> None:
+        self._rested_at = LONG_AGO
+
+    def is_here(self) -> None:
+        _presence.note(self)
+
+    def pause_after(self, busy_seconds: float) -> float:
+        """For how many seconds others go first, now that it was busy for so long."""
+        now = time.perf_counter()
+        if now - _presence.of_others(self) > LATELY:
+            return 0.0
+        self._rested_at = max(self._rested_at, now) + busy_seconds
+        return self._rested_at - now

@@ -1,0 +1,63 @@
+"""Who keeps the event loop busy pauses while others use it, and only then."""
+
+import asyncio
+
+import pytest
+
+from delivery.gateway import loop_share
+from delivery.gateway.loop_share import LATELY, LoopShare
+from willow_site.server.http_turns import HttpTurns
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Its only element is the time."""
+    now = [1000.0]
+    monkeypatch.setattr(loop_share.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(loop_share, "_presence", loop_share._Presence())
+    return now
+
+
+def test_a_client_that_is_alone_never_pauses(clock: list[float]) -> None:
+    share = LoopShare()
+    for _ in range(3):
+        share.is_here()
+        assert share.pause_after(0.001) == 0.0
+
+
+def test_beside_others_it_pauses_for_as_long_as_it_was_busy(clock: list[float]) -> None:
+    busy, modest = LoopShare(), LoopShare()
+    modest.is_here()
+    busy.is_here()
+    assert busy.pause_after(0.001) == pytest.approx(0.001)
+    assert busy.pause_after(0.002) == pytest.approx(0.003), "what reads its frames and what runs its commands, together"
+    assert modest.pause_after(0.001) == pytest.approx(0.001)
+
+
+def test_whoever_was_there_long_ago_does_not_count(clock: list[float]) -> None:
+    busy, modest = LoopShare(), LoopShare()
+    modest.is_here()
+    clock[0] += LATELY * 2
+    busy.is_here()
+    assert busy.pause_after(0.001) == 0.0
+
+
+async def test_requests_wait_for_each_other_while_clients_are_active_and_upgrades_do_not(clock: list[float]) -> None:
+    turns, begun = HttpTurns(), list[str]()
+
+    def work(name: str) -> None:
+        begun.append(name)
+        clock[0] += 0.001
+
+    turns.begin(lambda: work("alone"))
+    assert not turns.must_wait(b"GET / HTTP/1.1\r\n"), "no client is active"
+    LoopShare().is_here()
+    turns.begin(lambda: work("first"))
+    assert turns.must_wait(b"GET / HTTP/1.1\r\n")
+    assert not turns.must_wait(b"GET /connect/ HTTP/1.1\r\nUpgrade: WebSocket\r\n")
+    done = asyncio.Event()
+    turns.wait(lambda: work("second"))
+    turns.wait(done.set)
+    assert begun == ["alone", "first"]
+    await asyncio.wait_for(done.wait(), 10)
+    assert begun == ["alone", "first", "second"]
