@@ -1,4 +1,7 @@
-"""Posting, fetching and finishing one by one: with the blocking client and with the asynchronous one."""
+"""Posting, fetching and finishing one by one: with the blocking client and with the asynchronous one.
+
+Both in a thread of their own, on the event loop that Python has: the process that runs them has another one.
+"""
 
 import asyncio
 import time
@@ -12,6 +15,10 @@ BODY = b"x" * 100
 
 async def asynchronous(url: str, seconds: float) -> float:
     """Messages a second, from post to finish."""
+    return await asyncio.to_thread(lambda: asyncio.run(_await(url, seconds)))
+
+
+async def _await(url: str, seconds: float) -> float:
     done = 0
     async with willow_client.connect(url) as client:
         began = time.perf_counter()

@@ -1,5 +1,6 @@
 """Runs each measurement by turns with what it is held against."""
 
+from functools import partial
 from types import ModuleType
 
 from benchmarks import report
@@ -26,19 +27,22 @@ def measure_django(scale: Scale) -> list[Figure]:
 
 def _with_a_broker(scale: Scale) -> list[Figure]:
     with fresh_broker() as broker, LoadProcess() as load:
-        return [_posts_in_transactions(broker.database_url, scale), _clients_that_block(broker, load, scale)]
+        return [*_posts_in_transactions(broker, scale), _clients_that_block(broker, load, scale)]
 
 
-def _posts_in_transactions(database_url: str, scale: Scale) -> Figure:
+def _posts_in_transactions(broker: BrokerProcess, scale: Scale) -> list[Figure]:
     """Before the broker runs: moving the posts into their queues is its business, not the transaction's."""
-    transactional_posts.prepare(database_url)
-    posts, inserts = alternate(
+    own, shop = broker.database_url, transactional_posts.prepare(broker)
+    statements = (own, transactional_posts.POST), (shop, transactional_posts.POST), (own, transactional_posts.INSERT)
+    posts, posts_of_role, inserts = alternate(
         2 * scale.runs + 1,
-        lambda: transactional_posts.microseconds(database_url, transactional_posts.POST, scale.seconds / 4),
-        lambda: transactional_posts.microseconds(database_url, transactional_posts.INSERT, scale.seconds / 4),
+        *(partial(transactional_posts.microseconds, *statement, scale.seconds / 4) for statement in statements),
     )
     name = "willow_post in a transaction (limit: a plain insert, one index)"
-    return Figure(name=name, unit="µs", values=posts, limits=inserts, bar=LIKE_AN_INSERT)
+    return [
+        Figure(name=name, unit="µs", values=posts, limits=inserts, bar=LIKE_AN_INSERT),
+        Figure(name="the same by a role that was granted the queue", unit="µs", values=posts_of_role, limits=inserts),
+    ]
 
 
 def _clients_that_block(broker: BrokerProcess, load: LoadProcess, scale: Scale) -> Figure:

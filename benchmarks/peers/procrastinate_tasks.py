@@ -31,7 +31,7 @@ def serving() -> Iterator[str]:
 
 
 def _procrastinate() -> list[str]:
-    return [python(), "-m", "procrastinate", f"--app={APPLICATION}"]
+    return [python(), "-m", "procrastinate", f"--app={APPLICATION}", "--log-level=error"]
 
 
 def worker_command(address: str) -> list[str]:

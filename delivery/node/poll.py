@@ -57,9 +57,11 @@ class Heartbeat:
     async def beat(self) -> None:
         node = self._node
         began = time.monotonic()
-        node.quotas.alarms = node.alarms.look()
+        before, node.quotas.alarms = node.quotas.alarms, node.alarms.look()
         if not await run_job(node.doors, self._write) and not node.leaving:
             logger.error("This node's row is gone from the database; its clients must connect again.")
+        if before or node.quotas.alarms:
+            await run_job(node.doors, _refuse_transactional_posts)
         if self.has_lapsed:
             await run_job(node.doors, node.sessions.reclaim)
         self._last = began
@@ -89,6 +91,11 @@ class Heartbeat:
     def _reading(self) -> dict[int, set[int]]:
         """By session: the queues whose messages it waits for or holds."""
         return {session.session_id: session.queues_read() for session in self._node.sessions.values()}
+
+
+async def _refuse_transactional_posts(connection: AsyncConnection[Any]) -> None:
+    """Or take them again, when the node is well again or another one is."""
+    await connection.execute(statement("refuse_transactional_posts"), {"lapse": settings.WILLOW.node_lapse})
 
 
 def _readers(reading: Mapping[int, Iterable[int]]) -> Counter[int]:

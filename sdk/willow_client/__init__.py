@@ -22,7 +22,7 @@ from willow_client.errors import (
 from willow_client.frames import Queue, Registration, SubscriptionRecord
 from willow_client.message import Message
 from willow_client.options import Options
-from willow_client.outcomes import GiveUp, Retry
+from willow_client.outcomes import GiveBack, GiveUp, Retry
 from willow_client.posting import Draft, Posted
 from willow_client.queue_settings import QueueSettings
 from willow_client.receipt import Receipt
@@ -43,6 +43,7 @@ __all__ = [
     "Draft",
     "Dropped",
     "Failed",
+    "GiveBack",
     "GiveUp",
     "JobEvent",
     "Message",

@@ -47,23 +47,28 @@ class Message(WithBody):
 
     def finish(self, reply: Body | None = None, **how: Any) -> None:
         """The work is done."""
-        background.run(self.held().finish(reply, **how))
+        held = self.held()
+        background.call(held.finish(reply, **how), held.flush)
 
     def fail(self, error: str | None = None, **how: Any) -> None:
         """This attempt failed."""
-        background.run(self.held().fail(error, **how))
+        held = self.held()
+        background.call(held.fail(error, **how), held.flush)
 
     def give_up(self, error: str | None = None, **how: Any) -> None:
         """It makes no sense to try again."""
-        background.run(self.held().give_up(error, **how))
+        held = self.held()
+        background.call(held.give_up(error, **how), held.flush)
 
     def release(self, **how: Any) -> None:
         """Give it back as if it had not been handed out."""
-        background.run(self.held().release(**how))
+        held = self.held()
+        background.call(held.release(**how), held.flush)
 
     def keepalive(self, **how: Any) -> None:
         """Start the claim's time again from zero, now."""
-        background.run(self.held().keepalive(**how))
+        held = self.held()
+        background.call(held.keepalive(**how), held.flush)
 
 
 class Receipt:

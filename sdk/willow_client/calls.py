@@ -1,6 +1,7 @@
 """Commands under way, and what becomes of the frames that answer them."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from willow_client.commands import Command, encode
@@ -57,6 +58,28 @@ class Call:
         return self.repeatable and self.is_wanted
 
 
+class Answer(asyncio.Future[Any]):
+    """`then` is called at once when it is there, where others who await a future are called in the loop's next turn."""
+
+    then: Callable[[], None] | None = None
+
+    def set_result(self, result: Any) -> None:
+        super().set_result(result)
+        if self.then is not None:
+            self.then()
+
+    def set_exception(self, error: type | BaseException) -> None:
+        super().set_exception(error)
+        if self.then is not None:
+            self.then()
+
+    def cancel(self, msg: Any = None) -> bool:
+        is_cancelled = super().cancel(msg)
+        if is_cancelled and self.then is not None:
+            self.then()
+        return is_cancelled
+
+
 class AwaitedCall(Call):
     """A command that is answered by one frame, for somebody who awaits it."""
 
@@ -64,7 +87,7 @@ class AwaitedCall(Call):
 
     def __init__(self, command: Command, *, repeatable: bool) -> None:
         super().__init__(command, repeatable=repeatable)
-        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.answer = Answer(loop=asyncio.get_running_loop())
 
     @property
     def is_wanted(self) -> bool:

@@ -37,6 +37,10 @@ class ClientBase:
         """To a broker, now."""
         return self._connection.is_connected
 
+    def flush(self) -> None:
+        """Send what was said, before the event loop's next turn."""
+        self._connection.flush()
+
     async def open(self, *, timeout: Limit = NotGiven) -> Self:
         """Connect, to any of the brokers. `close` ends it; `async with` does both."""
         seconds = limit(self._connection, timeout)

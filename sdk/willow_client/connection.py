@@ -142,13 +142,14 @@ class Connection:
             await self._wait_for_room(encoded, timeout)
 
     async def _wait_for_room(self, encoded: bytes, timeout: float | None) -> None:
+        room = asyncio.ensure_future(self._outbox.room())
         try:
-            async with asyncio.timeout(timeout):
-                await self._outbox.room()
-        except TimeoutError:
-            if self._outbox.withdraw(encoded):
+            await asyncio.wait((room,), timeout=timeout)
+            if not room.done() and self._outbox.withdraw(encoded):
                 reason = "it was not sent, because the broker takes nothing or cannot be reached"
-                raise Timeout(f"Within {timeout:g} seconds {reason}.") from None
+                raise Timeout(f"Within {timeout:g} seconds {reason}.")
+        finally:
+            room.cancel()
         if self._ended is not None:
             raise self._ended
 

@@ -102,6 +102,10 @@ class Message(WithBody):
         """Whether it is still this client's, as far as is known."""
         return self._open and self._connection.claims.holds(self._delivery)
 
+    def flush(self) -> None:
+        """Send what was said, before the event loop's next turn."""
+        self._connection.flush()
+
     def tell_when_lost(self, listener: Callable[[], None]) -> None:
         """Have the listener called, in the client's event loop, if the claim is lost."""
         self._connection.claims.tell_when_lost(self._delivery, listener)

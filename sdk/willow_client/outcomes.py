@@ -23,3 +23,7 @@ class Retry(Outcome):
 
 class GiveUp(Outcome):
     """It makes no sense to try again: the message goes to the dead letter queue now."""
+
+
+class GiveBack(Outcome):
+    """Not now, and not here: the message goes back to its queue as if it had not been handed out."""

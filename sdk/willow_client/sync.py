@@ -46,7 +46,8 @@ def _blocking(
     """The same method, which returns when it is done."""
 
     def call(self: "Client", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        return background.run(method(self.opened(), *args, **kwargs))
+        client = self.opened()
+        return background.call(method(client, *args, **kwargs), client.flush)
 
     call.__doc__ = method.__doc__
     call.__name__ = method.__name__
@@ -139,7 +140,8 @@ class Client:
 
     def post(self, queue: str, body: Body, **how: Any) -> Any:
         """Post a message: see `willow_client.Client.post`."""
-        posted = background.run(self.opened().post(queue, body, **how))
+        client = self.opened()
+        posted = background.call(client.post(queue, body, **how), client.flush)
         return Receipt(posted) if isinstance(posted, FollowedReceipt) else posted
 
     def post_to_all(self, queues: Sequence[str], body: Body, **how: Any) -> dict[str, Receipt]:

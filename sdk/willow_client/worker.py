@@ -14,7 +14,7 @@ from willow_client.commands import Match
 from willow_client.errors import BadArgument, Overloaded, TooLarge, Unavailable, WillowError, told_to_broker
 from willow_client.handlers import Awaited, Handler, InThread, Runner, is_asynchronous
 from willow_client.message import Message
-from willow_client.outcomes import GiveUp, Retry
+from willow_client.outcomes import GiveBack, GiveUp, Retry
 from willow_client.processes import InProcess
 from willow_client.spans import consuming
 from willow_client.subscription import Subscription
@@ -58,9 +58,10 @@ class QueueWorker:
 
     An asynchronous handler is awaited; any other runs in a thread, or with `run_in="process"` in a process. What it
     returns (bytes, a text or None) is the reply to the poster, and the message is finished. If it raises, the attempt
-    failed: `Retry(delay=…)` says when the next one comes, `GiveUp` that there is none. `prefetch` messages wait here,
-    by default as many as are worked on. A job that takes longer than `time_limit` seconds has failed. At the end what
-    is at work has `drain_timeout` seconds; everything else goes back to the queue without an attempt spent.
+    failed: `Retry(delay=…)` says when the next one comes, `GiveUp` that there is none. `GiveBack` says that it was not
+    tried. `prefetch` messages wait here, by default as many as are worked on. A job that takes longer than `time_limit`
+    seconds has failed. At the end what is at work has `drain_timeout` seconds; everything else goes back to the queue
+    without an attempt spent.
     """
 
     def __init__(
@@ -292,4 +293,6 @@ class Slot:
 def _kind_of(error: BaseException) -> EventKind:
     if isinstance(error, Retry):
         return "retried"
+    if isinstance(error, GiveBack):
+        return "released"
     return "given_up" if isinstance(error, GiveUp) else "failed"

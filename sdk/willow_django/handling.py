@@ -1,53 +1,85 @@
 """A worker's way with one message: its record is found and saved together with others', the task runs in between."""
 
 import asyncio
-from typing import Any
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from contextvars import Context, copy_context
+from typing import Any, TypeAlias
 
 from willow_client import GiveUp, Message, Retry
 
+from willow_django.batches import Batches
 from willow_django.carried import context_of
 from willow_django.job import job_of
 from willow_django.limits import SoftTimeLimitExceeded, TimeLimitExceeded, limit
+from willow_django.models import TaskRecord
 from willow_django.places import Places
 from willow_django.records import Records
 from willow_django.running import Attempt, begin, never_run
+from willow_django.turns import Turns
+
+logger = logging.getLogger("willow_django")
 
 # A task that takes longer is seen as running. One that takes less has ended before anybody could have looked.
 RUNNING_SECONDS = 0.05
 
 
+End: TypeAlias = tuple[Attempt, Context]
+
+
+def tell_finished(ends: Sequence[End]) -> list[None]:
+    """That a receiver fails does not undo the task."""
+    for attempt, context in ends:
+        try:
+            context.run(attempt.tell_finished)
+        except Exception:
+            logger.exception("A receiver of task_finished failed")
+    return [None] * len(ends)
+
+
 class TaskHandler:
-    """Asynchronous tasks run on the loop, all others in `places`: threads or processes."""
+    """Of one queue. Asynchronous tasks run on the loop, all others in `places`: threads or processes.
+
+    Only the task itself has a turn: while the record of one is found, or written, others run.
+    """
 
     def __init__(
-        self, records: Records, places: Places, *, soft_time_limit: float | None, hard_time_limit: float | None
+        self,
+        records: Records,
+        places: Places,
+        turns: Turns,
+        *,
+        soft_time_limit: float | None,
+        hard_time_limit: float | None,
     ) -> None:
         self._records = records
         self._places = places
+        self._turns = turns
+        self._ends: Batches[End, None] = Batches(
+            lambda ends: asyncio.ensure_future(places.in_thread(lambda: tell_finished(ends)))
+        )
         self._soft_time_limit = soft_time_limit
         self._hard_time_limit = hard_time_limit
 
     async def __call__(self, message: Message) -> None:
         job = job_of(message)
-        attempt = await self._begin(job, message.attempt)
-        if attempt is None:
-            return
-        if self._places.read_records:
-            await self._records.save(attempt.record)
-        noted = asyncio.ensure_future(self._note_running(attempt))
-        try:
-            told = await self._run(attempt, job, message)
-        finally:
-            if not noted.cancel():
-                await noted
+        record = await self._records.find(job["task"])
+        async with self._turns.turn():
+            attempt = await self._begin(record, job, message.attempt)
+            if attempt is None:
+                return
+            if self._places.read_records:
+                await self._records.save(attempt.record)
+            async with self._noted_as_running(attempt):
+                told = await self._run(attempt, job, message)
         await self._records.save(attempt.record)
         if attempt.has_ended and attempt.somebody_hears_the_end:
-            await self._places.in_thread(attempt.tell_finished)
+            await self._ends.ask((attempt, copy_context()))
         if told is not None:
             raise told
 
-    async def _begin(self, job: dict[str, Any], number: int) -> Attempt | None:
-        record = await self._records.find(job["task"])
+    async def _begin(self, record: TaskRecord | None, job: dict[str, Any], number: int) -> Attempt | None:
         try:
             return begin(record, job, number)
         except GiveUp:
@@ -58,9 +90,21 @@ class TaskHandler:
             await self._records.save(record)
             raise told from error
 
-    async def _note_running(self, attempt: Attempt) -> None:
-        await asyncio.sleep(RUNNING_SECONDS)
-        await self._records.save(attempt.record)
+    @asynccontextmanager
+    async def _noted_as_running(self, attempt: Attempt) -> AsyncIterator[None]:
+        """If it takes its time. A timer costs less than a task that sleeps, and most tasks are over before."""
+        noted: list[asyncio.Future[None]] = []
+
+        def note() -> None:
+            noted.append(asyncio.ensure_future(self._records.save(attempt.record)))
+
+        timer = asyncio.get_running_loop().call_later(RUNNING_SECONDS, note)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            for saved in noted:
+                await saved
 
     async def _run(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Retry | GiveUp | None:
         try:

@@ -33,15 +33,32 @@ def soft_limit(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    thread = threading.get_ident()
-    timer = threading.Timer(seconds, _raise_in, (thread,))
+    interruption = Interruption(threading.get_ident())
+    timer = threading.Timer(seconds, interruption.come)
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
+        interruption.end()
 
 
-def _raise_in(thread: int) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SoftTimeLimitExceeded))
+class Interruption:
+    """Comes to a thread from outside, or not at all: a thread that has gone on to something else is left alone."""
+
+    def __init__(self, thread: int) -> None:
+        self._thread = ctypes.c_ulong(thread)
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def come(self) -> None:
+        with self._lock:
+            if not self._is_over:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, ctypes.py_object(SoftTimeLimitExceeded))
+
+    def end(self) -> None:
+        """In the thread itself. What has come and was not raised yet is taken back."""
+        with self._lock:
+            self._is_over = True
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, None)

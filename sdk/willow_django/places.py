@@ -1,16 +1,15 @@
 """Where blocking tasks run: in threads, or in processes, which can be ended."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from willow_client import Message
-from willow_client.handlers import InThread
 from willow_client.processes import InProcess
 
 from willow_django.in_process import RunTask
 from willow_django.limits import TimeLimitExceeded, limit
 from willow_django.running import Attempt, FailedElsewhere, connections_closed
+from willow_django.task_threads import TaskThreads
 
 
 class Places(Protocol):
@@ -26,46 +25,35 @@ class Places(Protocol):
 
 
 class Threads:
-    """As many as are needed at once. A task that is given up goes on in its thread: nothing in Python can end it. The
-    thread is not used again, and does not keep the worker from ending.
-    """
+    """A task that is given up goes on in its thread: nothing in Python can end it."""
 
     read_records = False
 
     def __init__(self, soft_time_limit: float | None, hard_time_limit: float | None) -> None:
         self._soft_time_limit = soft_time_limit
         self._hard_time_limit = hard_time_limit
-        self._idle: list[InThread[Callable[[], Any]]] = []
+        self._threads = TaskThreads()
 
     async def run(self, attempt: Attempt, message: Message) -> Any:
         def call() -> Any:
-            attempt.tell_started()
-            return attempt.call(self._soft_time_limit)
+            with connections_closed():
+                attempt.tell_started()
+                return attempt.call(self._soft_time_limit)
 
+        if self._hard_time_limit is None:
+            return await self._threads.run(call)
         async with limit(self._hard_time_limit, TimeLimitExceeded):
-            return await self.in_thread(call)
+            return await self._threads.run(call)
 
     async def in_thread(self, function: Callable[[], Any]) -> Any:
-        thread = self._idle.pop() if self._idle else InThread(_called, "willow task")
-        try:
-            value = await thread.run(function)
-        except asyncio.CancelledError:
-            thread.close()  # it ends when the function does
-            raise
-        except BaseException:
-            self._idle.append(thread)
-            raise
-        self._idle.append(thread)
-        return value
+        def call() -> Any:
+            with connections_closed():
+                return function()
+
+        return await self._threads.run(call)
 
     def close(self) -> None:
-        for thread in self._idle:
-            thread.close()
-
-
-def _called(function: Callable[[], Any]) -> Any:
-    with connections_closed():
-        return function()
+        self._threads.close()
 
 
 class Processes:

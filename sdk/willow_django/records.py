@@ -1,20 +1,18 @@
-"""What became of tasks, read and written for many at once: a worker that runs eight at a time makes few statements.
-
-A batch forms while the one before is under way. Nothing waits for a timer: a worker with one task writes it at once.
-"""
+"""What became of tasks, read and written for many at once: a worker that runs eight at a time makes few statements."""
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from datetime import datetime
+from typing import Any
 
-from django.db import InterfaceError, OperationalError, connections, transaction
+from django.db import Error, InterfaceError, OperationalError, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
+from willow_django.batches import Batches
 from willow_django.conf import willow_settings
 from willow_django.models import TaskRecord
-
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
 
 # What changes while a task runs.
 CHANGING = (
@@ -27,16 +25,51 @@ CHANGING = (
     "worker_ids",
 )
 
+# For PostgreSQL: read and planned once for all records. That the ids are said twice keeps it on their index: otherwise
+# it does not know how few records are to come.
+UPDATE_ALL = """
+UPDATE willow_django_taskrecord t
+SET status = n.status, started_at = n.started_at, last_attempted_at = n.last_attempted_at, finished_at = n.finished_at,
+    return_value = n.return_value, errors = n.errors, worker_ids = n.worker_ids
+FROM jsonb_to_recordset(%s::jsonb) AS n (
+    id text, status text, started_at timestamptz, last_attempted_at timestamptz, finished_at timestamptz,
+    return_value jsonb, errors jsonb, worker_ids jsonb
+)
+WHERE t.id = n.id AND t.id = ANY(%s)
+"""
+
 
 def find_records(ids: Sequence[str]) -> list[TaskRecord | None]:
     found = TaskRecord.objects.using(willow_settings().database).in_bulk(list(set(ids)))
     return [found.get(id) for id in ids]
 
 
-def save_records(records: Sequence[TaskRecord]) -> list[None]:
-    """In one transaction, and one round trip where the driver can. A record that was deleted stays deleted."""
+def save_each(records: Sequence[TaskRecord]) -> list[Exception | None]:
+    """Together or, if the database does not take them all, one by one: what is wrong with one is its own."""
+    try:
+        save_records(records)
+        return [None] * len(records)
+    except (OperationalError, InterfaceError):
+        raise  # the connection broke
+    except Error as error:
+        return [error] if len(records) == 1 else [save_each([record])[0] for record in records]
+
+
+def save_records(records: Sequence[TaskRecord]) -> None:
+    """In one transaction. A record that was deleted stays deleted."""
     database = willow_settings().database
     connection = connections[database]
+    with transaction.atomic(using=database), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            rows = [{name: getattr(record, name) for name in ("id", *CHANGING)} for record in records]
+            ids = [record.pk for record in records]
+            cursor.execute(UPDATE_ALL, [json.dumps(rows, default=datetime.isoformat), ids])
+        else:
+            cursor.executemany(*_one_by_one(records, connection))
+
+
+def _one_by_one(records: Sequence[TaskRecord], connection: BaseDatabaseWrapper) -> tuple[str, list[list[Any]]]:
+    """A statement, and what it is executed with for each record."""
     fields = [field for field in TaskRecord._meta.concrete_fields if field.name in CHANGING]
     columns = ", ".join(f"{connection.ops.quote_name(str(field.column))} = %s" for field in fields)
     update = f"UPDATE {connection.ops.quote_name(TaskRecord._meta.db_table)} SET {columns} WHERE id = %s"
@@ -44,49 +77,7 @@ def save_records(records: Sequence[TaskRecord]) -> list[None]:
         [*(field.get_db_prep_save(getattr(record, field.attname), connection) for field in fields), record.pk]
         for record in records
     ]
-    with transaction.atomic(using=database), connection.cursor() as cursor:
-        cursor.executemany(update, rows)
-    return [None] * len(records)
-
-
-class Batches(Generic[Question, Answer]):
-    """Asks a blocking function in a thread; what comes while it is at work is asked together afterwards."""
-
-    def __init__(self, ask: Callable[[Sequence[Question]], Sequence[Answer]], thread: ThreadPoolExecutor) -> None:
-        self._ask = ask
-        self._thread = thread
-        self._waiting: list[tuple[Question, asyncio.Future[Answer]]] = []
-        self._is_asking = False
-
-    async def ask(self, question: Question) -> Answer:
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((question, answer))
-        if not self._is_asking:
-            self._is_asking = True
-            asyncio.get_running_loop().call_soon(self._next)  # after others that begin in the same turn
-        return await answer
-
-    def _next(self) -> None:
-        batch, self._waiting = self._waiting, []
-        self._is_asking = bool(batch)
-        if not batch:
-            return
-        loop = asyncio.get_running_loop()
-        asked = loop.run_in_executor(self._thread, _connected, self._ask, [question for question, _ in batch])
-        asked.add_done_callback(lambda done: self._answer(batch, done))
-
-    def _answer(
-        self, batch: list[tuple[Question, "asyncio.Future[Answer]"]], done: "asyncio.Future[Sequence[Answer]]"
-    ) -> None:
-        error = done.exception()
-        for place, (_, answer) in enumerate(batch):
-            if answer.done():
-                continue
-            if error is not None:
-                answer.set_exception(error)
-            else:
-                answer.set_result(done.result()[place])
-        self._next()
+    return update, rows
 
 
 def _connected(ask: Callable[[Any], Any], questions: Any) -> Any:
@@ -99,12 +90,15 @@ def _connected(ask: Callable[[Any], Any], questions: Any) -> Any:
 
 
 class Records:
-    """The records of a worker's tasks, in a thread of their own. `close` ends it with its connection."""
+    """The records of a worker's tasks, in two threads: what is to be found does not wait until others are flushed to
+    disk. `close` ends them with their connections.
+    """
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="willow records")
-        self._finding: Batches[str, TaskRecord | None] = Batches(find_records, self._thread)
-        self._saving: Batches[TaskRecord, None] = Batches(save_records, self._thread)
+        self._finder = ThreadPoolExecutor(1, thread_name_prefix="willow finds records")
+        self._saver = ThreadPoolExecutor(1, thread_name_prefix="willow saves records")
+        self._finding: Batches[str, TaskRecord | None] = Batches(_asking(find_records, self._finder))
+        self._saving: Batches[TaskRecord, None] = Batches(_asking(save_each, self._saver))
 
     async def find(self, id: str) -> TaskRecord | None:
         return await self._finding.ask(id)
@@ -113,5 +107,10 @@ class Records:
         await self._saving.ask(record)
 
     def close(self) -> None:
-        self._thread.submit(connections.close_all)
-        self._thread.shutdown()
+        for thread in (self._finder, self._saver):
+            thread.submit(connections.close_all)
+            thread.shutdown()
+
+
+def _asking(ask: Callable[[Any], Any], thread: ThreadPoolExecutor) -> Callable[[Any], "asyncio.Future[Any]"]:
+    return lambda questions: asyncio.get_running_loop().run_in_executor(thread, _connected, ask, questions)

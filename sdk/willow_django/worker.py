@@ -16,6 +16,7 @@ from willow_django.health import say_healthy
 from willow_django.places import Processes, Threads
 from willow_django.records import Records
 from willow_django.tasks import WillowBackend
+from willow_django.turns import Turns
 
 logger = logging.getLogger("willow_django")
 
@@ -27,6 +28,7 @@ MOST_ATTEMPTS = 1000
 class WorkerPlan:
     queues: Sequence[str]  # of tasks
     concurrency: int  # tasks at a time, of each queue
+    prefetch: int  # tasks beside those, of each queue, that wait for their turn or for the broker to hear of their end
     run_in: str  # blocking tasks: thread or process
     soft_time_limit: float | None
     time_limit: float | None
@@ -43,24 +45,37 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
     limits = {"soft_time_limit": plan.soft_time_limit, "hard_time_limit": plan.time_limit}
     places = (Processes if plan.run_in == "process" else Threads)(**limits)
     with stop_signals() as signals, closing(places), closing(Records()) as records:
-        handler = TaskHandler(records, places, **limits)
         async with AsyncExitStack() as parts:
             client = await parts.enter_async_context(new_client())
-            workers = []
-            for name in plan.queues:
+            workers, turns = [], [Turns(plan.concurrency) for _ in plan.queues]
+            for name, turns_of_queue in zip(plan.queues, turns, strict=True):
                 queue = backend.queue_of(name)
                 await client.create(queue, retry_limit=MOST_ATTEMPTS)
+                handler = TaskHandler(records, places, turns_of_queue, **limits)
                 workers.append(await parts.enter_async_context(_worker(client, queue, handler, plan)))
             logger.info("Working on tasks of %s, %d at a time", ", ".join(plan.queues), plan.concurrency)
             await parts.enter_async_context(say_healthy(client, plan.health_file, plan.health_port))
-            await _until_stopped(signals, workers)
-            logger.info("Stopping: no more tasks are taken")
+            try:
+                await _until_stopped(signals, workers)
+            finally:
+                _take_no_more(workers, turns)
 
 
 def _worker(
     client: willow_client.Client, queue: str, handler: TaskHandler, plan: WorkerPlan
 ) -> willow_client.QueueWorker:
-    return client.worker(queue, handler, concurrency=plan.concurrency, drain_timeout=plan.drain_timeout)
+    """All that was prefetched is handled at once, and waits for its turn there."""
+    handled = plan.concurrency + plan.prefetch
+    return client.worker(queue, handler, concurrency=handled, prefetch=0, drain_timeout=plan.drain_timeout)
+
+
+def _take_no_more(workers: Sequence[willow_client.QueueWorker], turns: Sequence[Turns]) -> None:
+    """Of any queue, also while another one is drained."""
+    logger.info("Stopping: no more tasks are taken")
+    for worker in workers:
+        worker.request_stop()
+    for turns_of_queue in turns:
+        turns_of_queue.stop()
 
 
 async def _until_stopped(signals: "asyncio.Queue[int]", workers: Sequence[willow_client.QueueWorker]) -> None:

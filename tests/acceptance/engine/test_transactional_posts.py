@@ -135,6 +135,9 @@ async def test_a_queue_with_a_bound_takes_what_was_committed(broker: Cluster, cl
 
 BAD: dict[str, tuple[str, str]] = {
     "queue": ("willow_post('', 'b')", "queue must be a name of 1 to 200 printable ASCII"),
+    "long queue": ("willow_post(repeat('q', 201), 'b')", "queue must be a name of 1 to 200 printable ASCII"),
+    "queue not printable": ("willow_post(E'q\\n', 'b')", "queue must be a name of 1 to 200 printable ASCII"),
+    "queue not ASCII": ("willow_post('\u00fcml\u00e4ut', 'b')", "queue must be a name of 1 to 200 printable ASCII"),
     "no queue": ("willow_post(NULL, 'b')", "queue must be a name"),
     "service": ("willow_post('service:prices', 'b')", "queue must not be that of a service"),
     "body": ("willow_post('q', NULL::text)", "body must not be null"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import willow_client
-from willow_client import Client, GiveUp, JobEvent, Message, PermissionDenied, Retry
+from willow_client import Client, GiveBack, GiveUp, JobEvent, Message, PermissionDenied, Retry
 from willow_client.processes import InProcess
 
 from tests.support.client import LOOK_SECONDS
@@ -67,6 +67,21 @@ async def test_an_asynchronous_handler(client: Client, other: Client, queue: str
     async with client.worker(queue, handle, concurrency=3):
         replies = await asyncio.gather(*(other.post(queue, text, wait="finish") for text in "abc"))
     assert replies == [b"A", b"B", b"C"]
+
+
+async def test_a_handler_gives_back_what_it_did_not_try(client: Client, queue: str) -> None:
+    events, given_back = Events(), []
+
+    async def handle(message: Message) -> None:
+        if len(given_back) < 2:
+            given_back.append(message.attempt)
+            raise GiveBack
+
+    async with client.worker(queue, handle, on_event=events):
+        await client.post(queue, "m")
+        await events.wait_for("finished")
+    assert given_back == [1, 1] and events.kinds()["released"] == 2
+    assert events.all[-1].message.attempt == 1
 
 
 async def test_blocking_handlers_run_in_threads_and_keep_their_claims(

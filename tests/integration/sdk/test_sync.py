@@ -1,6 +1,7 @@
 """The blocking client: threads, forks, loops, and event loops that it must not disturb."""
 
 import asyncio
+import signal
 import subprocess
 import sys
 import threading
@@ -74,6 +75,25 @@ async def test_a_service_can_be_asked(broker: Cluster, willow: sync.Client, serv
 async def test_a_call_inside_an_event_loop_is_warned_of(willow: sync.Client, queue: str) -> None:
     with pytest.warns(RuntimeWarning, match="holds up this event loop"):
         willow.post(queue, "m")
+
+
+def test_a_call_that_a_signal_interrupts_takes_nothing(willow: sync.Client, queue: str) -> None:
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        willow.open()
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            willow.fetch(queue, block_timeout=PATIENCE)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    willow.post(queue, "m")
+    message = willow.fetch(queue, block_timeout=PATIENCE)
+    assert message is not None
+    assert message.text == "m"
+    message.finish()
 
 
 def test_it_connects_when_it_is_used_and_again_after_close(broker: Cluster, queue: str) -> None:

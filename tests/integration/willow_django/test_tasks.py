@@ -112,6 +112,48 @@ print(json.dumps([told(result) for result in results]))
     assert [[path for path, _ in result["errors"]] for result in told[:2]] == [[limit, limit]] * 2
 
 
+READY = """
+    SELECT m.attempts FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id
+    WHERE q.name = %s AND m.state = 0
+"""
+NOT_SUCCESSFUL = """
+    SELECT status, worker_ids FROM willow_django_taskrecord WHERE id = ANY(%s) AND status <> 'SUCCESSFUL'
+"""
+
+
+def test_what_waits_in_a_worker_is_given_back_when_it_stops(broker: Cluster, shop: Project, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    queue = f"{shop.prefix}default"
+    ids = shop.python(RUN + f"print(json.dumps([jobs.until_there_is.enqueue({str(go)!r}).id for _ in range(6)]))")
+    with shop.running("willow_worker", "--concurrency", "2") as worker:
+        assert wait_until(lambda: len(list(tmp_path.glob("*.begun"))) == 2, 2 * PATIENCE)
+        assert wait_until(lambda: not broker.query(READY, queue), PATIENCE)  # all are here, and two of them run
+        worker.terminate()
+        assert wait_until(lambda: broker.query(READY, queue) == [(0,)] * 4, PATIENCE)
+        go.touch()
+        assert worker.wait(PATIENCE) == 0
+    assert broker.query(NOT_SUCCESSFUL, ids) == [("READY", [])] * 4
+    assert len(list(tmp_path.glob("*.begun"))) == 2
+    with shop.running("willow_worker", "--concurrency", "2", "--prefetch", "0"):
+        assert wait_until(lambda: not broker.query(NOT_SUCCESSFUL, ids), PATIENCE)
+
+
+def test_a_result_that_cannot_be_stored_is_no_harm_to_others(shop: Project) -> None:
+    stored = shop.python(
+        RUN
+        + """
+from willow_django.records import find_records, save_each
+records = find_records([jobs.add.enqueue(1, 1).id for _ in range(3)])
+for record, value in zip(records, ["first", "\\0", "third"]):
+    record.return_value = value
+errors = save_each(records)
+values = [record.return_value for record in find_records([record.id for record in records])]
+print(json.dumps([[type(error).__name__ for error in errors], values]))
+"""
+    )
+    assert stored == [["NoneType", "DataError", "NoneType"], ["first", None, "third"]]
+
+
 def test_the_trace_goes_along(shop: Project) -> None:
     with shop.running("willow_worker", "--concurrency", "1"):
         ours, theirs = shop.python(

@@ -2,7 +2,9 @@
 
 import asyncio
 import time
+import uuid
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 from willow_django import carried
@@ -58,6 +60,14 @@ def hangs() -> None:
 @task(retries=1)
 async def hangs_on_the_loop() -> None:
     await asyncio.Event().wait()
+
+
+@task
+def until_there_is(path: str) -> None:
+    """Leaves a file that says that it has begun."""
+    Path(f"{path}.{uuid.uuid4().hex}.begun").touch()
+    while not Path(path).exists():
+        time.sleep(0.01)
 
 
 @task
