@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("delivery", "0021_unique_texts_in_the_journal")]
+    dependencies = [("delivery", "0022_cheaper_transactional_posts")]
 
     operations = [
         migrations.AddField(
