@@ -28,6 +28,7 @@ from willow_site.project_folder import PROJECT_FOLDER
 PROBES = "probes"
 PROBE_SECONDS = 1.0
 FRESH_SECONDS = 30.0
+LEAD_IN_SECONDS = 10.0
 ROUND_MINUTES = "1"  # how often hours and days are computed: often, so that a measurement has such rounds in it
 
 COUNTED = "SELECT coalesce(sum(finished), 0)::bigint FROM willow_queue_facts WHERE grain = 'minute' AND queue_name = %s"
@@ -38,11 +39,11 @@ def run(stage: Stage, scale: Scale) -> Iterator[Figure]:
     behind: list[float] = []
 
     def alone() -> float:
-        stage.clear()
+        _lead_in(stage)
         return _load(stage, scale.follow_seconds / 2)
 
     def beside() -> float:
-        """On what the broker has done alone: the probes, of which all must be counted, are new each time."""
+        _lead_in(stage)
         with archive(stage) as options, Following(options), Probes(stage.broker.url, options.database_url) as probes:
             rate = _load(stage, scale.follow_seconds)
         behind.append(probes.most_behind)
@@ -59,6 +60,12 @@ def run(stage: Stage, scale: Scale) -> Iterator[Figure]:
         limits=[FRESH_SECONDS],
         bar=Bar(1.0, at_most=True),
     )
+
+
+def _lead_in(stage: Stage) -> None:
+    """Begin both with tables that were used for a while, and a journal on which `follow` can warm up."""
+    stage.clear()
+    _load(stage, LEAD_IN_SECONDS)
 
 
 def _load(stage: Stage, seconds: float) -> float:
