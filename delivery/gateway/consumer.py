@@ -122,6 +122,7 @@ class ConnectConsumer(AsyncConsumer):
                 commands = iter(await decode_large(event["text"], limits))
             else:
                 commands = iter(_decoded(event, limits))
+            del event  # which may be large: not kept until the next one comes
             while not node.commands.handle(session, commands):
                 await asyncio.sleep(share.pause_after(TURN_SECONDS))
                 await session.under_way.wait_below(most, most_bytes)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from delivery.protocol.frames import Frame
 from delivery.sessions.unread_answers import UnreadAnswers, bytes_of
 
 CLOSE_SECONDS = 1.0  # for what was sent before a close, and for the client's answer to it
+TURN_BYTES = 256 * 1024  # that one client is sent before it is the others' turn
 MOST_TIMES_CROWDED = 8  # so much more than makes a connection crowded is too much at once
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -72,23 +73,32 @@ class Outbox:
         await self._send(self._closing)
 
     async def flush(self) -> None:
+        """Whoever is sent very much leaves the loop to others now and then: sending does not wait by itself."""
         self._something.clear()
-        if self._batch and len(self._frames) > 1:
-            await self._flush_together()
-            return
+        since_others = 0
         while self._frames:
-            frame = self._frames.popleft()
-            await self._send({"type": "websocket.send", self._encoder.part: self._encoder.encode(frame)})
-            self._was_sent(1, bytes_of(frame))
+            frames, size = self._next_frames()
+            count, encoded = len(frames), deque(self._encoded(frames))
+            frames.clear()
+            while encoded:
+                await self._send({"type": "websocket.send", self._encoder.part: encoded.popleft()})
+            self._was_sent(count, size)
+            since_others += size
+            if since_others >= TURN_BYTES and self._frames:
+                since_others = 0
+                await asyncio.sleep(0)
 
-    async def _flush_together(self) -> None:
-        frames, self._frames = self._frames, deque()
-        count, size = len(frames), sum(map(bytes_of, frames))
-        encoded = deque(self._encoder.encode_batch(frames))
-        frames.clear()
-        while encoded:
-            await self._send({"type": "websocket.send", self._encoder.part: encoded.popleft()})
-        self._was_sent(count, size)
+    def _next_frames(self) -> tuple[list[Frame], int]:
+        """Those that may go together, and their bytes."""
+        frames = [self._frames.popleft()]
+        size = bytes_of(frames[0])
+        while self._batch and self._frames and size < TURN_BYTES:
+            frames.append(self._frames.popleft())
+            size += bytes_of(frames[-1])
+        return frames, size
+
+    def _encoded(self, frames: list[Frame]) -> Sequence[str | bytes]:
+        return self._encoder.encode_batch(frames) if len(frames) > 1 else [self._encoder.encode(frames[0])]
 
     def _was_sent(self, count: int, size: int) -> None:
         if self._ended:

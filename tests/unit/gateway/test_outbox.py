@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from delivery.gateway.outbox import Outbox
+from delivery.gateway.outbox import TURN_BYTES, Outbox
 from delivery.gateway.socket_control import NoControl
 from delivery.protocol.close_codes import TOO_SLOW
-from delivery.protocol.frames import Frame, NoMessage
+from delivery.protocol.frames import Frame, NoMessage, Notice
 from delivery.sessions.unread_answers import FRAME_BYTES, UnreadAnswers
 
 CROWDED = 20  # frames
+LARGE_FRAMES = 4
 
 
 class Reader:
@@ -75,3 +76,25 @@ async def test_when_all_together_have_too_much_the_one_with_the_most_is_closed()
         reader.reads.set()
         reader.outbox.close(1000, "")
         assert await reader.close_code() == 1000
+
+
+@pytest.mark.parametrize("batch", [False, True])
+async def test_between_large_frames_it_is_the_turn_of_others(batch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WILLOW", dataclasses.replace(settings.WILLOW, unread_bytes=2**40))
+    order: list[str] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        order.append(message["text"])
+
+    async def somebody_else() -> None:
+        for _ in range(LARGE_FRAMES):
+            order.append("other")
+            await asyncio.sleep(0)
+
+    encoder: Any = SimpleNamespace(part="text", encode=lambda _: "large", encode_batch=lambda _: ["all at once"])
+    outbox = Outbox(send, encoder, batch=batch, socket=NoControl(), unread=UnreadAnswers(most_bytes=2**40))
+    for _ in range(LARGE_FRAMES):
+        outbox.put(Notice(1, "finish", reply=b"x" * TURN_BYTES))
+    await asyncio.gather(outbox.flush(), somebody_else())
+    assert order.count("large") == LARGE_FRAMES
+    assert "large large" not in " ".join(order)
