@@ -57,6 +57,7 @@ class QueueSettingsSerializer(Strict):
         allow_null=True,
         required=False,
         help_text="A second, above 0; null: no bound.",
+        error_messages={"min_value": "This must be above 0."},  # 0 is refused, too
     )
     burst = Seconds(
         min_value=1,
