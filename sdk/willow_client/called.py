@@ -61,9 +61,8 @@ class Called(Generic[Result]):
             self._go_on_after(awaited)
 
     def _go_on_after(self, awaited: "asyncio.Future[Any]") -> None:
-        awaited._asyncio_future_blocking = (
-            False  # as a task does: it tells a future that is awaited from one that is yielded
-        )
+        # As a task does: it tells a future that is awaited from one that is yielded.
+        awaited._asyncio_future_blocking = False
         self._awaited = awaited
         if isinstance(awaited, Answer):
             awaited.then = self.begin
