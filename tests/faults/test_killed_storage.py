@@ -27,9 +27,10 @@ def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture
-async def client(cluster: Cluster, connect_when_available: Connect) -> Client:
-    """A client of a node that has recovered from the last test."""
+async def client(cluster: Cluster, connect_when_available: Connect, queue: str) -> Client:
+    """A client of a node that has recovered from the last test: what makes queues, posts and takes has a connection."""
     client = await connect_when_available(cluster.node)
+    await client.ask_until_available("create", f"{queue}?")
     await client.ask_until_available("post", "ready?", message="yes", notify=["sync"])
     await client.ask_until_available("pop", "ready?")
     return client

@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from asgiref.sync import ThreadSensitiveContext
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.db import connections
 from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse, set_script_prefix
 
@@ -72,11 +73,16 @@ class DjangoInThreads(ASGIHandler):
 
     async def _stream(self, response: StreamingHttpResponse, send: Any) -> None:
         """Its parts are read in a thread of its own, which may take as long as the reader does."""
-        try:
-            async with ThreadSensitiveContext():
+        async with ThreadSensitiveContext():
+            try:
                 await self.send_response(response, send)
-        finally:
-            await self._in_thread(response.close)
+            finally:
+                await sync_to_async(_end_stream)(response)
+
+
+def _end_stream(response: StreamingHttpResponse) -> None:
+    response.close()
+    connections.close_all()  # those of the thread that read it, which ends
 
 
 def _headers(response: HttpResponseBase) -> list[tuple[bytes, bytes]]:
