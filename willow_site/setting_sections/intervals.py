@@ -26,7 +26,7 @@ class Intervals:
     poll_seconds: float = setting(
         "WILLOW_POLL_SECONDS",
         SHORT_INTERVAL,
-        "1",
+        "0.5",
         "How often a node polls the database for messages, in case a wake-up was lost.",
         unit="seconds",
     )
