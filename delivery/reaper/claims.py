@@ -15,7 +15,7 @@ from delivery.storage.statements import statement
 
 async def fail_expired_claims(tools: Tools, now: datetime | None) -> int:
     """Claims without a sign of life for too long: the message goes on to the next client."""
-    parameters = {"now": now, "limit": LIMIT}
+    parameters = {"now": now, "limit": LIMIT, "heartbeat": settings.WILLOW.node_heartbeat}
     async with tools.connection.transaction():
         rows = await fetch_rows(tools.connection, statement("expired_claims"), parameters)
         claims = [failing_claim(row, holder=row.holder, client=row.client, reason=Reason.TIMEOUT) for row in rows]

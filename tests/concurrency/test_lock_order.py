@@ -171,7 +171,7 @@ ACROSS = {
 LIMITED = {"limited": BigintColumn(QUEUES[:1]), "pops": False}
 GROUPS = {"queue_id": BigintColumn(QUEUES), "group_key": TextColumn(["g"] * 2), "limit": 100}
 EXTRAS = {**dict.fromkeys(("headers", "unique_key"), TextColumn([None] * 2)), "poster_key": BigintColumn([None] * 2)}
-BOUNDED = {"now": None, "limit": 100, "node_name": "test"}
+BOUNDED = {"now": None, "limit": 100, "node_name": "test", "heartbeat": 1.0}
 REPLACED = {
     **{name: value for name, value in ids(*READY).items() if name in ("queue_id", "index", "delay", "node")},
     "priority": BigintColumn([1] * 4),

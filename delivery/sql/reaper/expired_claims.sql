@@ -1,8 +1,9 @@
 -- expired_claims: claims whose time ran out, locked, for retry.sql in the same transaction.
 -- Runs on: message_claimed, once for each session that holds messages of a queue.
--- Shape: a claim whose client's node was not heard of since the claim's time ran out is left alone. If the node is
--- dead, its clients had no way to keep their claims; their time starts again when that is noticed
--- (orphan_sessions.sql), when the node is back, or when the client is (resume_session.sql).
+-- Shape: a claim whose client's node was silent when the claim's time ran out is left alone. If the node is dead, its
+-- clients had no way to keep their claims; their time starts again when that is noticed (orphan_sessions.sql), when the
+-- node is back, or when the client is (resume_session.sql). A node that was heard of within the last heartbeat counts as
+-- alive: to wait for its next one would keep every such message from the next client for as long.
 WITH RECURSIVE held (queue_id, holder) AS (
     SELECT 0::bigint, 0::bigint
     UNION ALL
@@ -23,7 +24,7 @@ CROSS JOIN LATERAL (
     SELECT queue_id, sequence, index, holder
     FROM delivery_message
     WHERE queue_id = h.queue_id AND holder = h.holder AND lease_until <= coalesce(%(now)s::timestamptz, now())
-      AND (n.id IS NULL OR n.heartbeat_at > lease_until)
+      AND (n.id IS NULL OR n.heartbeat_at > lease_until - make_interval(secs => %(heartbeat)s))
     ORDER BY lease_until
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED

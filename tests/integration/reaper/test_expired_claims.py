@@ -1,0 +1,49 @@
+"""Claims whose time ran out: whether their client's node could still have heard it decides what becomes of them."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from clients.models import Node, Session
+from delivery.models import Message
+from delivery.moves.states import State
+from delivery.reaper.claims import fail_expired_claims
+from delivery.reaper.loop import Reaper
+from delivery.storage.connection import connect
+from queues.services import queue_create
+
+
+@pytest.mark.parametrize(("beats_before_the_end", "fails"), [(0.9, True), (1.5, False)])
+def test_the_node_has_to_be_heard_of_within_a_heartbeat_of_the_end(
+    transactional_db: None, beats_before_the_end: float, fails: bool
+) -> None:
+    """So it fails at once, and not only when the node is heard of again."""
+    claim_of_a_silent_client(timedelta(seconds=settings.WILLOW.node_heartbeat * beats_before_the_end))
+    assert asyncio.run(fail_expired()) == fails
+    assert (Message.objects.get().state == State.CLAIMED) is not fails
+
+
+def claim_of_a_silent_client(node_silent_before_the_end: timedelta) -> None:
+    ended = timezone.now() - timedelta(minutes=1)
+    node = Node.objects.create(name="north", url="", heartbeat_at=ended - node_silent_before_the_end)
+    Message.objects.create(
+        queue_id=queue_create(name="work").pk,
+        sequence=1,
+        index=1,
+        priority=0,
+        body=b"m",
+        state=State.CLAIMED,
+        attempts=1,
+        holder=Session.objects.create(token="t", node=node).pk,
+        assigned_at=ended,
+        work_timeout=1,
+        lease_until=ended,
+    )
+
+
+async def fail_expired() -> int:
+    async with await connect(application="test") as connection:
+        return await fail_expired_claims(Reaper().tools(connection), None)
