@@ -50,7 +50,8 @@ from delivery.wakeups.delays import Delays
 from delivery.wakeups.expiries import Expiries
 from queues.definitions import QueueRecord
 
-LOOKS_AT_ONCE = 512  # into queues, by the claims of one batch; one claim that looks into more goes alone
+# Into queues, by the claims of one batch; places that are to be filled weigh, too. One claim that weighs more goes alone.
+LOOKS_AT_ONCE = 512
 
 
 class KeepaliveAllRequest:

@@ -14,16 +14,17 @@ from delivery.storage.vocabulary import MOST_TAKEN_BYTES
 from queues.definitions import QueueRecord
 
 MOST_PLACES_AT_ONCE = 512  # in one attempt of one reader; what is left over is asked for again
+PLACES_LIKE_A_LOOK = 4  # so many are as much work for the storage as a look into another queue
 
 
 class Attempt:
     """One try of a demand, as a lane's request. Which of its kinds it is decides the statement that runs it."""
 
-    __slots__ = ("demand", "places", "settled", "waiters")
-    weight: int = 0
+    __slots__ = ("demand", "places", "settled", "waiters", "weight")
 
     def __init__(self, demand: Demand, waiters: "Waiters") -> None:
         self.demand = demand
+        self.weight = min(demand.places, MOST_PLACES_AT_ONCE) // PLACES_LIKE_A_LOOK  # whether they are filled or not
         self.places = 0
         self.waiters = waiters
         self.settled = False
@@ -76,12 +77,12 @@ class AcrossAttempt(Attempt):
     costs depends on what came, and not on how many queues its reader reads.
     """
 
-    __slots__ = ("looked_at", "weight")
+    __slots__ = ("looked_at",)
 
     def __init__(self, demand: Demand, waiters: "Waiters") -> None:
         super().__init__(demand, waiters)
         self.looked_at: set[int] = set()  # numbers of queues
-        self.weight = len(demand.candidates)
+        self.weight += len(demand.candidates)
 
     def begin(self) -> None:
         super().begin()

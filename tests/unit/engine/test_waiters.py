@@ -9,6 +9,7 @@ import pytest
 
 from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
+from delivery.engine.engine import LOOKS_AT_ONCE
 from delivery.engine.limits import Limits
 from delivery.engine.waiters import AcrossAttempt, Attempt, Waiters
 from delivery.protocol.errors import Code, WillowError
@@ -122,6 +123,18 @@ def test_an_attempt_for_a_reader_that_became_crowded_takes_nothing_and_is_made_u
     waiters.go_on(fetch)
     attempts[0].settle(())
     assert len(attempts) == 2 and not fetch.ended
+
+
+def test_places_weigh_so_that_many_large_fetches_are_not_one_statement(
+    waiters: Waiters, attempts: list[Attempt], reader: Reader
+) -> None:
+    """A thousand fetches of 10,000 asked PostgreSQL for half a million places at once."""
+    for places in (1, 16, 10_000):
+        waiters.add(Demand(reader, None, [QUEUE], places=places))
+    one, some, most = (attempt.weight for attempt in attempts)
+    assert one == 0
+    assert 0 < some < LOOKS_AT_ONCE / 32
+    assert LOOKS_AT_ONCE / 8 <= most <= LOOKS_AT_ONCE
 
 
 def test_a_reader_of_many_queues_looks_only_where_something_may_be(
