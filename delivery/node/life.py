@@ -104,12 +104,11 @@ async def _let_work_end(node: Node) -> None:
 
 async def _leave_cluster(node: Node) -> None:
     """Claims stay with their clients' ids, and their time starts again."""
-    sessions = list(node.sessions)
 
     async def leave(connection: AsyncConnection[Any]) -> None:
         async with connection.transaction():
-            await connection.execute(client_statement("leave_sessions"), {"session": sessions, "node": node.id})
-            await restart_leases(connection, sessions)
+            left = await connection.execute(client_statement("leave_sessions"), {"node": node.id})
+            await restart_leases(connection, [session_id for (session_id,) in await left.fetchall()])
             await connection.execute(client_statement("leave_node"), {"node": node.id})
         await node.engine.delays.count(connection)
 

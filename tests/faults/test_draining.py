@@ -108,3 +108,14 @@ async def test_a_draining_node_does_not_wait_for_a_client_that_only_waits(
     draining.send(signal.SIGTERM)
     await client.closed_by_broker()
     assert wait_until(lambda: not draining.runs, PATIENCE)
+
+
+async def test_sessions_that_were_just_opening_are_left_to_other_nodes(cluster: Cluster, draining: Node) -> None:
+    """Their rows are written, and the node does not have them in its table yet. They kept it from leaving."""
+    node = "SELECT id FROM clients_node WHERE name = %s"
+    cluster.query(f"INSERT INTO clients_session (token, node_id) VALUES ('opening', ({node}))", draining.name)
+    draining.send(signal.SIGTERM)
+    assert wait_until(lambda: not draining.runs, PATIENCE)
+    assert cluster.query(node, draining.name) == []
+    left = "SELECT node_id, orphaned_at IS NOT NULL FROM clients_session WHERE token = 'opening'"
+    assert cluster.query(left) == [(None, True)]
