@@ -2,8 +2,9 @@
 -- Runs on: message_claimed, once for each session that holds messages of a queue.
 -- Shape: a claim whose client's node was silent when the claim's time ran out is left alone. If the node is dead, its
 -- clients had no way to keep their claims; their time starts again when that is noticed (orphan_sessions.sql), when the
--- node is back, or when the client is (resume_session.sql). A node that was heard of within the last heartbeat counts as
--- alive: to wait for its next one would keep every such message from the next client for as long.
+-- node is back, or when the client is (resume_session.sql). A node that was heard of in the last tenth of the claim's
+-- time, and within a heartbeat of its end, counts as alive: to wait for its next heartbeat would keep each such message
+-- from the next client for as long, for the sake of clients that keep their claims alive at the last moment.
 WITH RECURSIVE held (queue_id, holder) AS (
     SELECT 0::bigint, 0::bigint
     UNION ALL
@@ -24,7 +25,7 @@ CROSS JOIN LATERAL (
     SELECT queue_id, sequence, index, holder
     FROM delivery_message
     WHERE queue_id = h.queue_id AND holder = h.holder AND lease_until <= coalesce(%(now)s::timestamptz, now())
-      AND (n.id IS NULL OR n.heartbeat_at > lease_until - make_interval(secs => %(heartbeat)s))
+      AND (n.id IS NULL OR n.heartbeat_at > lease_until - make_interval(secs => least(work_timeout / 10, %(heartbeat)s)))
     ORDER BY lease_until
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED

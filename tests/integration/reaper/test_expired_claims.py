@@ -16,17 +16,20 @@ from delivery.storage.connection import connect
 from queues.services import queue_create
 
 
-@pytest.mark.parametrize(("beats_before_the_end", "fails"), [(0.9, True), (1.5, False)])
-def test_the_node_has_to_be_heard_of_within_a_heartbeat_of_the_end(
-    transactional_db: None, beats_before_the_end: float, fails: bool
+@pytest.mark.parametrize(
+    ("claimed_for_beats", "beats_before_the_end", "fails"), [(100, 0.9, True), (100, 1.5, False), (1, 0.5, False)]
+)
+def test_the_node_has_to_be_heard_of_shortly_before_the_end(
+    transactional_db: None, claimed_for_beats: float, beats_before_the_end: float, fails: bool
 ) -> None:
-    """So it fails at once, and not only when the node is heard of again."""
-    claim_of_a_silent_client(timedelta(seconds=settings.WILLOW.node_heartbeat * beats_before_the_end))
+    """So it fails at once, and not only when the node is heard of again. A short claim has no such time to spare."""
+    beat = settings.WILLOW.node_heartbeat
+    claim_of_a_silent_client(claimed_for_beats * beat, timedelta(seconds=beats_before_the_end * beat))
     assert asyncio.run(fail_expired()) == fails
     assert (Message.objects.get().state == State.CLAIMED) is not fails
 
 
-def claim_of_a_silent_client(node_silent_before_the_end: timedelta) -> None:
+def claim_of_a_silent_client(work_timeout: float, node_silent_before_the_end: timedelta) -> None:
     ended = timezone.now() - timedelta(minutes=1)
     node = Node.objects.create(name="north", url="", heartbeat_at=ended - node_silent_before_the_end)
     Message.objects.create(
@@ -39,7 +42,7 @@ def claim_of_a_silent_client(node_silent_before_the_end: timedelta) -> None:
         attempts=1,
         holder=Session.objects.create(token="t", node=node).pk,
         assigned_at=ended,
-        work_timeout=1,
+        work_timeout=work_timeout,
         lease_until=ended,
     )
 
