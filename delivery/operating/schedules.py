@@ -118,11 +118,13 @@ def schedule_run(*, schedule: Schedule, by: Operator) -> ScheduleRun:
     return ScheduleRun.objects.filter(schedule=current, by_hand=True).latest("id")
 
 
-def preview(values: Mapping[str, Any], *, count: int) -> list[datetime]:
-    """The next due times that a schedule with these values would have, on or off."""
+def preview(values: Mapping[str, Any], *, count: int, of: Schedule | None = None) -> list[datetime]:
+    """The next due times that a schedule with these values would have, on or off. `of`: the one that is changed."""
     wanted = {**DEFAULTS, "name": "preview", "queue": "preview", "message": b"", **values}
     check_schedule(wanted)
-    return _plan(wanted, database_now()).upcoming(database_now(), count)
+    now = database_now()
+    anchor = now if of is None or of.every != wanted["every"] else of.anchor_at
+    return _plan(wanted, anchor).upcoming(now, count)
 
 
 def _plan(values: Mapping[str, Any], anchor: datetime) -> Plan:

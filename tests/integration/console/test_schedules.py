@@ -52,6 +52,16 @@ def test_one_is_made_after_a_preview(browser: Browser) -> None:
     assert "nightly" in page and "data-local" in page and ("CET" in page or "CEST" in page)
 
 
+def test_a_preview_of_a_change_counts_from_where_the_schedule_counts(browser: Browser, nightly: Schedule) -> None:
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    Schedule.objects.filter(pk=nightly.pk).update(cron=None, every=86_400, anchor_at=an_hour_ago)
+    form = {**FORM, "cron": "", "preview": "yes"}
+    kept = browser.post(address(nightly, "edit/"), {**form, "every": "86400"}).context["times"]
+    assert kept[0][0] == an_hour_ago + timedelta(days=1)
+    changed = browser.post(address(nightly, "edit/"), {**form, "every": "86401"}).context["times"]
+    assert changed[0][0] > an_hour_ago + timedelta(days=1, minutes=59)
+
+
 def test_what_is_wrong_stands_beside_its_field(browser: Browser, nightly: Schedule) -> None:
     wrong = {"cron": "0 0 30 2 *", "time_zone": "Mars/Base", "every": "0.2", "headers": "willow-x: 1"}
     for field, value in wrong.items():
