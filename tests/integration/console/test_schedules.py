@@ -1,17 +1,18 @@
 """The screens about schedules, as a browser without JavaScript sees them, and `manage.py schedule`."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.forms import BoundField
 from django.test import Client as Browser
 from django.utils import timezone
 
 from console import readings
 from delivery.models import AuditEntry, Message, Schedule
 from delivery.operating.audit import Operator
-from delivery.operating.schedules import schedule_create
+from delivery.operating.schedules import schedule_create, values_of
 from tests.support.admin_login import logged_in_browser
 from tests.support.console_staff import staff_browser
 
@@ -50,6 +51,29 @@ def test_one_is_made_after_a_preview(browser: Browser) -> None:
     assert (schedule.unique_key, schedule.missed, schedule.priority, schedule.every) == ("only", "one", 5, None)
     page = browser.get(SCHEDULES).content.decode()
     assert "nightly" in page and "data-local" in page and ("CET" in page or "CEST" in page)
+
+
+def test_what_a_form_cannot_show_stays_unless_somebody_changes_it(browser: Browser) -> None:
+    half_past = datetime(2030, 1, 1, 0, 0, 0, 500_000, tzinfo=UTC)
+    values = {"name": "exact", "queue": " q ", "tags": ["a,b"], "message": b"one\ntwo\r\n", "every": 60.0,
+              "headers": {"a": " x ", "b": "1\n2"}, "unique": " u ", "starts_at": half_past}  # fmt: skip
+    schedule = schedule_create(values=values, by=Operator("test", "staff"))
+    form = browser.get(address(schedule, "edit/")).context["form"]
+    shown = {field.name: _as_a_browser_sends(field) for field in form if field.value() not in (None, "")}
+    browser.post(address(schedule, "edit/"), {**shown, "priority": "7"})
+    schedule.refresh_from_db()
+    assert schedule.priority == 7
+    assert {field: values_of(schedule)[field] for field in values} == values
+    browser.post(address(schedule, "edit/"), {**shown, "message": "one\r\nthree", "headers": "a: y", "tags": "c"})
+    schedule.refresh_from_db()
+    changed = values_of(schedule)
+    assert (changed["message"], changed["headers"], changed["tags"]) == (b"one\nthree", {"a": "y"}, ["c"])
+
+
+def _as_a_browser_sends(field: BoundField) -> str:
+    shown = field.field.widget.format_value(field.value())
+    text = "on" if shown is None else shown[0] if isinstance(shown, list) else str(shown)
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def test_a_preview_of_a_change_counts_from_where_the_schedule_counts(browser: Browser, nightly: Schedule) -> None:
