@@ -70,11 +70,11 @@ class Command(BaseCommand):
 
     def _create(self, *, name: str, **options: Any) -> None:
         schedule = schedule_create(values={"name": name, **_given(options)}, by=at_shell())
-        self.stdout.write(f"The schedule {name} is due {_written(schedule.next_due_at)}.")
+        self.stdout.write(_state_told(schedule))
 
     def _change(self, *, name: str, **options: Any) -> None:
         schedule = schedule_change(schedule=_named(name), changes=_given(options), by=at_shell())
-        self.stdout.write(f"The schedule {name} is due {_written(schedule.next_due_at)}.")
+        self.stdout.write(_state_told(schedule))
 
     def _show(self, *, name: str, **common: Any) -> None:
         values = values_of(_named(name))
@@ -87,7 +87,7 @@ class Command(BaseCommand):
 
     def _resume(self, *, name: str, **common: Any) -> None:
         schedule = schedule_change(schedule=_named(name), changes={"enabled": True}, by=at_shell())
-        self.stdout.write(f"The schedule {name} is due {_written(schedule.next_due_at)}.")
+        self.stdout.write(_state_told(schedule))
 
     def _run(self, *, name: str, **common: Any) -> None:
         run = schedule_run(schedule=_named(name), by=at_shell())
@@ -169,6 +169,14 @@ def _row(schedule: Schedule) -> tuple[str, ...]:
     state = "paused" if not schedule.enabled else "on" if schedule.next_due_at else "over"
     ran = NOTHING if last is None else f"{last.ran_at:%Y-%m-%d %H:%M:%S}{' (not posted)' if last.error else ''}"
     return (schedule.name, state, plan, schedule.queue, _written(schedule.next_due_at), ran)
+
+
+def _state_told(schedule: Schedule) -> str:
+    if not schedule.enabled:
+        return f"The schedule {schedule.name} is paused."
+    if schedule.next_due_at is None:
+        return f"The schedule {schedule.name} is over: it is not due any more."
+    return f"The schedule {schedule.name} is due {_written(schedule.next_due_at)} UTC."
 
 
 def _written(moment: Any) -> str:

@@ -12,9 +12,10 @@ from django.utils import timezone
 from console import readings
 from delivery.models import AuditEntry, Message, Schedule
 from delivery.operating.audit import Operator
-from delivery.operating.schedules import schedule_create, values_of
+from delivery.operating.schedules import schedule_change, schedule_create, values_of
 from tests.support.admin_login import logged_in_browser
 from tests.support.console_staff import staff_browser
+from tests.support.operators import OPERATOR
 
 pytestmark = pytest.mark.django_db
 
@@ -130,6 +131,15 @@ def test_who_may_only_look_sees_neither_bodies_nor_buttons(nightly: Schedule) ->
     assert onlooker.get(f"{SCHEDULES}new/").status_code == 403
 
 
+def test_what_is_due_and_not_posted_yet_stays_due_when_the_end_is_changed(nightly: Schedule) -> None:
+    yesterday = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    Schedule.objects.update(next_due_at=yesterday)
+    later = schedule_change(schedule=nightly, changes={"ends_at": yesterday + timedelta(days=9)}, by=OPERATOR)
+    assert later.next_due_at == yesterday
+    paused = schedule_change(schedule=nightly, changes={"enabled": False}, by=OPERATOR)
+    assert paused.next_due_at is None
+
+
 def test_what_is_late_is_told(browser: Browser, nightly: Schedule) -> None:
     Schedule.objects.update(next_due_at=timezone.now() - timedelta(minutes=5, seconds=30))
     readings.late_schedules.forget()
@@ -154,7 +164,9 @@ def test_the_command_does_the_same() -> None:
     assert len(command("next", "hourly", "--count", "3").splitlines()) == 3
     command("pause", "hourly")
     assert "paused" in command("list")
+    assert command("change", "hourly", "--every", "61") == "The schedule hourly is paused.\n"
     command("resume", "hourly")
+    assert "is over" in command("change", "hourly", "--ends-at", "2020-01-01T00:00:00Z")
     assert "is posted" in command("run", "hourly")
     assert '"queue": "q"' in command("show", "hourly")
     command("delete", "hourly")
