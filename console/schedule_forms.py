@@ -53,8 +53,8 @@ class ScheduleForm(forms.Form):
                 del self.fields["message"]
 
     def _is_untouched(self, field: str) -> bool:
-        """Whether it still says what it showed. Then the schedule keeps what it has, of which a form shows less: not how
-        lines end, spaces around texts, commas in tags, or fractions of seconds."""
+        """Whether it still says what it showed. Then its schedule keeps what it has, of which a form shows less:
+        not how lines end, nor spaces around texts, commas in tags and fractions of seconds."""
         if self._before is None or field not in self.fields:
             return False
         widget, showing = self.fields[field].widget, self.fields[field].prepare_value(self.initial[field])

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive
 
+from delivery.management.sentences import sentences_of
 from delivery.operating.audit import at_shell
 from delivery.operating.schedules import (
     MOST_UPCOMING,
@@ -59,7 +60,7 @@ class Command(BaseCommand):
         try:
             act(**options)
         except ValidationError as refusal:
-            raise CommandError(_sentences(refusal)) from None
+            raise CommandError(sentences_of(refusal)) from None
 
     def _list(self, **common: Any) -> None:
         rows = [COLUMNS, *(_row(schedule) for schedule in Schedule.objects.defer("message").order_by("name"))]
@@ -181,9 +182,3 @@ def _state_told(schedule: Schedule) -> str:
 
 def _written(moment: Any) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else NOTHING
-
-
-def _sentences(refusal: ValidationError) -> str:
-    if not hasattr(refusal, "error_dict"):
-        return " ".join(refusal.messages)
-    return " ".join(f"{field}: {' '.join(said)}" for field, said in refusal.message_dict.items())

@@ -137,7 +137,9 @@ async def test_a_busy_group_is_no_reason_for_others(act: Act, client: Client, qu
     assert "group_in_flight" not in [cause.code for cause in causes]
 
 
-async def test_one_behind_others_of_its_group_waits_for_what_they_wait_for(act: Act, client: Client, queue: str) -> None:
+async def test_one_behind_others_of_its_group_waits_for_what_they_wait_for(
+    act: Act, client: Client, queue: str
+) -> None:
     await client.create(queue, group_in_flight=1)
     stored = await client.post_all(queue, ["a", "b"], group="g")
     await act(lambda: queue_pause(queue=queue_of(stored[0]["shard"]), by=OPERATOR))
