@@ -56,6 +56,8 @@ class Seconds(serializers.FloatField):
         super().__init__(**kwargs)
 
     def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool):  # a number to Python, and to nobody else
+            self.fail("invalid")
         value = super().to_internal_value(data)
         if not math.isfinite(value):
             raise serializers.ValidationError("This must be a finite number.")

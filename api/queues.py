@@ -25,7 +25,7 @@ from delivery.protocol.errors import Code, WillowError
 from queues.definitions import SETTING_NAMES, tag_set
 from queues.integer_ranges import INTEGER_MAX
 from queues.models import Kind, Overflow, Queue
-from queues.setting_rules import MOST_A_SECOND
+from queues.setting_rules import LEAST_A_SECOND, MOST_A_SECOND, RATE_RULE
 
 
 class InFlight(serializers.IntegerField):
@@ -53,11 +53,12 @@ class QueueSettingsSerializer(Strict):
     group_in_flight = InFlight(help_text="Claims of one group at a time; null: no bound.")
     max_in_flight = InFlight(help_text="Claims at a time; null: no bound.")
     rate = Seconds(
+        min_value=LEAST_A_SECOND,
         max_value=MOST_A_SECOND,
         allow_null=True,
         required=False,
-        help_text="A second, above 0; null: no bound.",
-        error_messages={"min_value": "This must be above 0."},  # 0 is refused, too
+        help_text="Messages a second; null: no bound.",
+        error_messages={"min_value": f"This must be {RATE_RULE}."},
     )
     burst = Seconds(
         min_value=1,

@@ -6,12 +6,14 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from console.message_forms import TagsField
+from delivery.operating.schedules import values_of
 from delivery.schedules.cron import NICKNAMES
 from delivery.schedules.models import Missed, Schedule
 from delivery.schedules.rules import FIELDS
 
 CRON_HELP = f"Minute, hour, day of the month, month, day of the week; or {', '.join(NICKNAMES)}."
 EMPTY_IS_NONE = ("cron", "unique")
+SHOWN_INEXACTLY = ("queue", "tags", "message", "headers", "starts_at", "ends_at", "unique")
 
 
 class ScheduleForm(forms.Form):
@@ -41,6 +43,7 @@ class ScheduleForm(forms.Form):
 
     def __init__(self, *args: Any, schedule: Schedule | None = None, **kwargs: Any) -> None:
         self._body = None if schedule is None else bytes(schedule.message)
+        self._before = None if schedule is None else values_of(schedule)
         if schedule is not None:
             kwargs["initial"] = initial_of(schedule)
         super().__init__(*args, **kwargs)
@@ -49,7 +52,21 @@ class ScheduleForm(forms.Form):
             if _text(self._body or b"") is None:
                 del self.fields["message"]
 
+    def _is_untouched(self, field: str) -> bool:
+        """Whether it still says what it showed. Then its schedule keeps what it has, of which a form shows less:
+        not how lines end, nor spaces around texts, commas in tags and fractions of seconds."""
+        if self._before is None or field not in self.fields:
+            return False
+        widget, showing = self.fields[field].widget, self.fields[field].prepare_value(self.initial[field])
+        return _lines(self[field].value()) == _lines(widget.format_value(showing))
+
+    def clean_message(self) -> str:
+        """Browsers end lines in their own way."""
+        return str(self.cleaned_data["message"]).replace("\r\n", "\n")
+
     def clean_headers(self) -> dict[str, str]:
+        if self._before is not None and self._is_untouched("headers"):
+            return dict(self._before["headers"])
         headers: dict[str, str] = {}
         for line in self.cleaned_data["headers"].splitlines():
             name, colon, value = line.partition(":")
@@ -63,7 +80,9 @@ class ScheduleForm(forms.Form):
         cleaned = {field: self.cleaned_data[field] for field in FIELDS if field in self.cleaned_data}
         cleaned |= {field: cleaned[field] or None for field in EMPTY_IS_NONE}
         cleaned["message"] = cleaned["message"].encode() if "message" in cleaned else self._body
-        return {**cleaned, "tags": list(cleaned["tags"])}
+        before = self._before or {}
+        kept = {field: before[field] for field in SHOWN_INEXACTLY if self._is_untouched(field)}
+        return {**cleaned, "tags": list(cleaned["tags"]), **kept}
 
     def refuse(self, refusal: ValidationError) -> None:
         """Beside the fields, where they are on the form."""
@@ -84,6 +103,10 @@ def initial_of(schedule: Schedule) -> dict[str, Any]:
         "message": _text(bytes(schedule.message)),
         "headers": "\n".join(f"{name}: {value}" for name, value in schedule.headers.items()),
     }
+
+
+def _lines(text: Any) -> str:
+    return str(text or "").replace("\r\n", "\n")
 
 
 def _text(body: bytes) -> str | None:

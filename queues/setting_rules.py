@@ -10,6 +10,8 @@ from queues.models import Kind, Overflow
 
 LONGEST_SECONDS = 10 * 365 * 86_400
 MOST_A_SECOND = 1_000_000  # messages
+LEAST_A_SECOND = 1e-9  # one in 31 years: the time to wait for it is still a number that can be computed with
+RATE_RULE = f"messages a second, from {LEAST_A_SECOND:.9f} to {MOST_A_SECOND}"
 
 
 def _between(least: float, most: float) -> Callable[[Any], bool]:
@@ -52,8 +54,8 @@ RULES: dict[str, Rule] = {
     "group_in_flight": IN_FLIGHT,
     "max_in_flight": IN_FLIGHT,
     "rate": (
-        _empty_or(lambda value: 0 < value <= MOST_A_SECOND),
-        f"messages a second, above 0 and up to {MOST_A_SECOND}, or empty: no bound",
+        _empty_or(_between(LEAST_A_SECOND, MOST_A_SECOND)),
+        f"{RATE_RULE}, or empty: no bound",
     ),
     "burst": (
         _empty_or(_between(1, MOST_A_SECOND)),

@@ -104,20 +104,26 @@ def schedule_edit(request: HttpRequest, number: int) -> HttpResponse:
     def save(values: dict[str, Any]) -> Schedule:
         return schedule_change(schedule=found, changes=values, by=staff(request.user))
 
-    return _edit(request, form, save, title=f"Change {found.name}", back=reverse("console:schedule", args=[number]))
+    back = reverse("console:schedule", args=[number])
+    return _edit(request, form, save, title=f"Change {found.name}", back=back, found=found)
 
 
 def _edit(
-    request: HttpRequest, form: ScheduleForm, save: Callable[[dict[str, Any]], Schedule], *, title: str, back: str
+    request: HttpRequest,
+    form: ScheduleForm,
+    save: Callable[[dict[str, Any]], Schedule],
+    *,
+    title: str,
+    back: str,
+    found: Schedule | None = None,
 ) -> HttpResponse:
     """`Preview` shows the next due times of what is filled in, and saves nothing."""
     times: list[tuple[datetime, datetime]] | None = None
     if request.method == "POST" and form.is_valid():
         try:
             if "preview" in request.POST:
-                times = _times(
-                    Schedule(time_zone=form.values["time_zone"], every=1), preview(form.values, count=SHOWN_TIMES)
-                )
+                due = preview(form.values, count=SHOWN_TIMES, of=found)
+                times = _times(Schedule(time_zone=form.values["time_zone"], every=1), due)
             else:
                 saved = save(form.values)
                 attempt(request, lambda: f"The schedule {saved.name} is saved.")

@@ -67,13 +67,21 @@ async def _why_message(connection: AsyncConnection[Any], message: Message) -> li
         return causes
     if message.state == State.BEHIND:
         most = Queue.objects.filter(pk=message.queue_id).values_list("group_in_flight", flat=True).first()
-        return [*causes, await why_behind(connection, message.queue_id, message.group_key or "", most)]
-    if (ahead := await _ahead(connection, message)) is not None:
+        group_cause = await why_behind(connection, message.queue_id, message.group_key or "", most)
+        if group_cause.blocks:
+            return [*causes, group_cause]
+        causes.append(group_cause)
+    elif (ahead := await _ahead(connection, message)) is not None:
         causes.append(ahead)
-    queue_causes = await _why_queue(connection, message.queue_id)
-    return [*[cause for cause in queue_causes if cause.blocks], *causes] or [
+    return [*await _why_none_go(connection, message.queue_id), *causes] or [
         Cause("moving", "Nothing blocks it: it is next, and a client is waiting.", False)
     ]
+
+
+async def _why_none_go(connection: AsyncConnection[Any], queue_id: int) -> list[Cause]:
+    """What keeps all messages of a queue, whatever their group. A group holds back nobody else."""
+    causes = await _why_queue(connection, queue_id)
+    return [cause for cause in causes if cause.blocks and cause.code != "group_in_flight"]
 
 
 async def _claimed(connection: AsyncConnection[Any], message: Message) -> Cause:

@@ -45,18 +45,23 @@ async def why_behind(connection: AsyncConnection[Any], queue_id: int, group: str
     parameters = {"queue_id": queue_id, "group_key": group, "limit": MOST_PLACES}
     places = await fetch_rows(connection, statement("places_of_group"), parameters)
     claimed = [row for row in places if row.state == State.CLAIMED]
-    facts = {"group": group, "group_in_flight": most, "indexes": [row.index for row in places]}
+    facts: dict[str, Any] = {"group": group, "group_in_flight": most, "indexes": [row.index for row in places]}
     of_most = f" of {most}" if most is not None else ""
+    sentences = []
     if claimed:
-        since = min(row.assigned_at for row in claimed)
+        facts["since"] = min(row.assigned_at for row in claimed)
         named = ", ".join(f"index {row.index} with {holder_text(row)}" for row in claimed[:MOST_HOLDERS])
-        sentence = f"Group {group} has {len(claimed)}{of_most} in flight since {time_text(since)}: {named}."
-        return Cause("group_in_flight", sentence, facts=facts | {"since": since})
-    waiting = [row for row in places if row.state == State.DELAYED]
-    if waiting:
-        until = max(row.available_at for row in waiting)
-        sentence = (
-            f"Group {group} waits for index {waiting[0].index}, which failed and is tried again {time_text(until)}."
+        sentences.append(
+            f"Group {group} has {len(claimed)}{of_most} in flight since {time_text(facts['since'])}: {named}."
         )
-        return Cause("group_in_flight", sentence, facts=facts | {"until": until})
-    return Cause("group_in_flight", f"Group {group} has others that go first.", False, facts)
+    if waiting := [row for row in places if row.state == State.DELAYED]:
+        next_one = min(waiting, key=lambda row: row.available_at)
+        facts["until"] = next_one.available_at
+        sentences.append(
+            f"Group {group} waits for index {next_one.index}, which failed and is tried again"
+            f" {time_text(next_one.available_at)}."
+        )
+    blocks = 0 < len(places) == len(claimed) + len(waiting)
+    if not blocks:  # some that have a place could go now
+        sentences.append(f"Group {group} has others that go first.")
+    return Cause("group_in_flight", " ".join(sentences), blocks, facts)

@@ -71,6 +71,12 @@ class Admission:
     async def admit(self) -> None:
         await self._lock_groups()
         await self._lock_queues()
+        for requests in _in_turn(self._requests):
+            await self._admit(requests)
+
+    async def _admit(self, requests: list[PostRequest]) -> None:
+        self._requests, self._unique_repeats = requests, []
+        self._arriving = [copy for request in requests for copy in request.copies]
         self._collapse_texts()
         await self._find_dedupe_repeats()
         self._collapse_unique()
@@ -104,7 +110,7 @@ class Admission:
             self._connection, fresh, self._node_id, free_ids=self._free_ids, has_group_locks=self._decides_groups
         )
         if self._decides_groups and (urgent := urgent_groups(fresh)):
-            self.promoted = made_ready(await fetch_batch(self._connection, *arranging(urgent)))
+            self.promoted += made_ready(await fetch_batch(self._connection, *arranging(urgent)))
 
     async def _lock_queues(self) -> None:
         cursor = await self._connection.execute(statement("lock_queues"), {"queue_id": sorted(self._queues)})
@@ -256,12 +262,27 @@ class Admission:
         excess = {queue_id: count for queue_id, count in excess.items() if count > 0}
         if excess:
             self.left_groups = True  # perhaps: of those that had to make room
-            self.dropped = await drop_oldest(self._connection, excess, node_id=self._node_id, node_name=self._node_name)
+            self.dropped += await drop_oldest(
+                self._connection, excess, node_id=self._node_id, node_name=self._node_name
+            )
 
 
 def queue_is_full(queue: QueueRecord) -> WillowError:
     reason = f"The queue {queue.name} is full: it holds {queue.settings.max_length} messages. Nothing was stored."
     return WillowError(Code.OVERLOADED, queue.name, reason)
+
+
+def _in_turn(requests: list[PostRequest]) -> Iterator[list[PostRequest]]:
+    """A post that replaces a message by its key frees that one's unique text: those behind it are judged after it."""
+    has_unique = any(request.command.unique is not None for request in requests)
+    part: list[PostRequest] = []
+    for request in requests:
+        part.append(request)
+        if has_unique and any(_key_of(copy) is not None for copy in request.copies):
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def _key_of(copy: Copy) -> str | None:

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from delivery.operating.announcing import NAME, Announcements
 from delivery.operating.audit import Operator, audit
 from delivery.schedules.models import Schedule, ScheduleRun
-from delivery.schedules.plan import Plan, plan_of
+from delivery.schedules.plan import A_MOMENT, Plan, plan_of
 from delivery.schedules.rules import DEFAULTS, FIELDS, check_schedule
 from delivery.schedules.runs import Posted, Run, post_runs
 from delivery.schedules.watch import CHANGED
@@ -76,7 +76,7 @@ def schedule_change(*, schedule: Schedule, changes: Mapping[str, Any], by: Opera
     if changed & PLAN_FIELDS:
         if "every" in changed:
             current.anchor_at = now
-        current.next_due_at = _next_due(current, now)
+        current.next_due_at = _next_due(current, _unposted_since(current, changed, now))
     current.save()
     audit(
         by=by,
@@ -118,11 +118,13 @@ def schedule_run(*, schedule: Schedule, by: Operator) -> ScheduleRun:
     return ScheduleRun.objects.filter(schedule=current, by_hand=True).latest("id")
 
 
-def preview(values: Mapping[str, Any], *, count: int) -> list[datetime]:
-    """The next due times that a schedule with these values would have, on or off."""
+def preview(values: Mapping[str, Any], *, count: int, of: Schedule | None = None) -> list[datetime]:
+    """The next due times that a schedule with these values would have, on or off. `of`: the one that is changed."""
     wanted = {**DEFAULTS, "name": "preview", "queue": "preview", "message": b"", **values}
     check_schedule(wanted)
-    return _plan(wanted, database_now()).upcoming(database_now(), count)
+    now = database_now()
+    anchor = now if of is None or of.every != wanted["every"] else of.anchor_at
+    return _plan(wanted, anchor).upcoming(now, count)
 
 
 def _plan(values: Mapping[str, Any], anchor: datetime) -> Plan:
@@ -145,8 +147,14 @@ def database_now() -> datetime:
     return now
 
 
-def _next_due(schedule: Schedule, now: datetime) -> datetime | None:
-    return schedule.plan.next_after(now) if schedule.enabled else None
+def _next_due(schedule: Schedule, after: datetime) -> datetime | None:
+    return schedule.plan.next_after(after) if schedule.enabled else None
+
+
+def _unposted_since(schedule: Schedule, changed: set[str], now: datetime) -> datetime:
+    """Another plan begins now. With another end it is the same plan: what is due and not posted yet stays due."""
+    waits = schedule.next_due_at is not None and schedule.next_due_at <= now and changed & PLAN_FIELDS == {"ends_at"}
+    return schedule.next_due_at - A_MOMENT if waits and schedule.next_due_at is not None else now
 
 
 def _locked(schedule: Schedule) -> Schedule:

@@ -94,7 +94,7 @@ RetryLimit = Annotated[int, Meta(ge=0, le=INTEGER_MAX, description=f"a whole num
 Amount = Annotated[int, Meta(ge=1, le=BIGINT_MAX, description=f"a whole number from 1 to {BIGINT_MAX}"), Wire.U64]
 
 GroupLimit = Annotated[int, Meta(ge=1, le=INTEGER_MAX, description=f"a whole number from 1 to {INTEGER_MAX}"), Wire.U32]
-Rate = Annotated[float, Meta(gt=0, le=1_000_000, description="messages a second, above 0 and up to 1000000")]
+Rate = Annotated[float, Meta(ge=1e-9, le=1_000_000, description="messages a second, from 0.000000001 to 1000000")]
 Burst = Annotated[float, Meta(ge=1, le=1_000_000, description="a number of messages from 1 to 1000000")]
 
 Seconds = Annotated[float, Meta(ge=0, le=TEN_YEARS_SECONDS, description="seconds from 0 to 10 years (315360000)")]

@@ -5,6 +5,7 @@ as docs/protocol.md says: one that clocks skip is the first moment after the gap
 of the two.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -22,8 +23,11 @@ NICKNAMES = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+# Files beside those of the database: each machine's own zone, clocks that count leap seconds, and other names of zones.
+NO_ZONE = re.compile("localtime|posixrules|Factory|(posix|right)/.*").fullmatch
 FIELDS = 5
 CRON_LENGTH = 200  # characters
+NO_TIME = timedelta(0)
 SOME_TIME = datetime(2024, 1, 1)
 EARLIEST, LATEST = datetime(1, 1, 3), datetime(9999, 12, 30)  # a day and more from where datetimes end, in any zone
 RULE = (
@@ -34,6 +38,8 @@ RULE = (
 
 def zone_named(name: str) -> ZoneInfo:
     try:
+        if NO_ZONE(name):
+            raise ValueError(name)
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError; a folder's name is an OSError
         reason = f"This must be a time zone of the IANA database, such as Europe/Vienna or UTC, not {name[:100]!r}."
@@ -82,10 +88,20 @@ def times_until(fields: str, zone: tzinfo, moment: datetime) -> Iterator[datetim
 
 
 def _times(fields: str, zone: tzinfo, moment: datetime, *, reverse: bool) -> Iterator[datetime]:
-    local = moment.astimezone(zone).replace(tzinfo=None, fold=0)
+    try:
+        yield from _times_in_calendar(fields, zone, moment, reverse=reverse)
+    except OverflowError:  # the year 10000, or 0
+        return
+
+
+def _times_in_calendar(fields: str, zone: tzinfo, moment: datetime, *, reverse: bool) -> Iterator[datetime]:
+    aware = moment.astimezone(zone)
+    local = aware.replace(tzinfo=None, fold=0)
     if reverse:
         # What clocks skipped is due at the end of the gap, and so before this local time or at it.
         local += timedelta(minutes=1)
+        # In an hour that comes again, all of it has been there before, also what its clocks do not show yet.
+        local += (aware.replace(fold=0).utcoffset() or NO_TIME) - (aware.utcoffset() or NO_TIME)
     last = moment
     for wanted in CronSim(fields, local, reverse=reverse):
         if not EARLIEST < wanted < LATEST:

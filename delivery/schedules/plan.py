@@ -29,8 +29,8 @@ class Plan:
 
     def after(self, moment: datetime) -> Iterator[datetime]:
         """Due times after a moment; also a beginning or an end is due itself if the plan meets it."""
-        if self.starts_at is not None:
-            moment = max(moment, self.starts_at - A_MOMENT)
+        if self.starts_at is not None and self.starts_at > moment:
+            moment = self.starts_at - A_MOMENT
         ends_at = self.ends_at
         return takewhile(lambda due: ends_at is None or due <= ends_at, self._after(moment))
 

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive
 
+from delivery.management.sentences import sentences_of
 from delivery.operating.audit import at_shell
 from delivery.operating.schedules import (
     MOST_UPCOMING,
@@ -59,7 +60,7 @@ class Command(BaseCommand):
         try:
             act(**options)
         except ValidationError as refusal:
-            raise CommandError(_sentences(refusal)) from None
+            raise CommandError(sentences_of(refusal)) from None
 
     def _list(self, **common: Any) -> None:
         rows = [COLUMNS, *(_row(schedule) for schedule in Schedule.objects.defer("message").order_by("name"))]
@@ -70,11 +71,11 @@ class Command(BaseCommand):
 
     def _create(self, *, name: str, **options: Any) -> None:
         schedule = schedule_create(values={"name": name, **_given(options)}, by=at_shell())
-        self.stdout.write(f"The schedule {name} is due {_written(schedule.next_due_at)}.")
+        self.stdout.write(_state_told(schedule))
 
     def _change(self, *, name: str, **options: Any) -> None:
         schedule = schedule_change(schedule=_named(name), changes=_given(options), by=at_shell())
-        self.stdout.write(f"The schedule {name} is due {_written(schedule.next_due_at)}.")
+        self.stdout.write(_state_told(schedule))
 
     def _show(self, *, name: str, **common: Any) -> None:
         values = values_of(_named(name))
@@ -87,7 +88,7 @@ class Command(BaseCommand):
 
     def _resume(self, *, name: str, **common: Any) -> None:
         schedule = schedule_change(schedule=_named(name), changes={"enabled": True}, by=at_shell())
-        self.stdout.write(f"The schedule {name} is due {_written(schedule.next_due_at)}.")
+        self.stdout.write(_state_told(schedule))
 
     def _run(self, *, name: str, **common: Any) -> None:
         run = schedule_run(schedule=_named(name), by=at_shell())
@@ -171,11 +172,13 @@ def _row(schedule: Schedule) -> tuple[str, ...]:
     return (schedule.name, state, plan, schedule.queue, _written(schedule.next_due_at), ran)
 
 
+def _state_told(schedule: Schedule) -> str:
+    if not schedule.enabled:
+        return f"The schedule {schedule.name} is paused."
+    if schedule.next_due_at is None:
+        return f"The schedule {schedule.name} is over: it is not due any more."
+    return f"The schedule {schedule.name} is due {_written(schedule.next_due_at)} UTC."
+
+
 def _written(moment: Any) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else NOTHING
-
-
-def _sentences(refusal: ValidationError) -> str:
-    if not hasattr(refusal, "error_dict"):
-        return " ".join(refusal.messages)
-    return " ".join(f"{field}: {' '.join(said)}" for field, said in refusal.message_dict.items())

@@ -101,6 +101,22 @@ async def test_in_one_frame_and_with_dedupe(client: Client, queue: str) -> None:
     await client.expect(910, notice="sync", duplicate=True, index=message["index"])
 
 
+async def test_a_message_that_is_replaced_frees_its_text_also_in_one_frame(client: Client, queue: str) -> None:
+    await client.create(queue, updatable=True)
+    wanted = [("1", "t", "k"), ("2", "t", None), ("3", "u", "k"), ("4", "t", None), ("5", "u", None)]
+    post = {"type": "post", "queue": queue, "notify": ["sync"]}
+    await client.send(
+        *(
+            {**post, "label": 900 + number, "message": body, "unique": unique, "key": key}
+            for number, (body, unique, key) in enumerate(wanted)
+        )
+    )
+    told = [await client.next(900 + number) for number in range(len(wanted))]
+    assert [notice.get("duplicate") for notice in told] == [None, True, None, None, True]
+    assert [notice["index"] for notice in told] == [1, 1, 1, 2, 1]
+    assert [message["body"] for message in await client.fetch_all(queue, 2)] == ["3", "4"]
+
+
 async def test_in_bincode(connect: Connect, queue: str) -> None:
     binary = await connect(binary="true", extras="true")
     for number in range(2):

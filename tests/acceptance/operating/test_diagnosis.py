@@ -11,8 +11,9 @@ from delivery.operating.queues import queue_pause
 from tests.acceptance.operating.chosen import message_id, queue_of
 from tests.acceptance.operating.conftest import Act
 from tests.support.client import LOOK_SECONDS, Client
-from tests.support.cluster import PATIENCE
+from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import Connect
+from tests.support.keys import make_key
 from tests.support.operators import OPERATOR
 
 
@@ -115,6 +116,47 @@ async def test_its_group_is_busy(act: Act, client: Client, queue: str, name: str
     assert f"Group g waits for index {held['index']}, which failed and is tried again " in cause.sentence
     timeline = await act(message_timeline, message_id(stored[1]))
     assert timeline[-1].sentence == "Waits for others of its group g."
+
+
+async def test_a_group_that_is_tried_again_keeps_its_place(act: Act, client: Client, queue: str) -> None:
+    await client.create(queue, group_in_flight=2)
+    stored = await client.post_all(queue, ["a", "b", "c"], group="g")
+    held = await client.fetch_all(queue, 2)
+    await client.fail(held[0], delay=300)
+    [cause] = await act(why_message, message_id(stored[2]))
+    assert cause.blocks and cause.sentence.startswith("Group g has 1 of 2 in flight since ")
+    assert f"Group g waits for index {held[0]['index']}, which failed and is tried again " in cause.sentence
+
+
+async def test_a_busy_group_is_no_reason_for_others(act: Act, client: Client, queue: str) -> None:
+    await client.create(queue, group_in_flight=1)
+    await client.post_all(queue, ["a", "b"], group="g")
+    await client.fetch(queue)
+    free = await client.post(queue, "c")
+    causes: list[Cause] = await act(why_message, message_id(free))
+    assert "group_in_flight" not in [cause.code for cause in causes]
+
+
+async def test_one_behind_others_of_its_group_waits_for_what_they_wait_for(
+    act: Act, client: Client, queue: str
+) -> None:
+    await client.create(queue, group_in_flight=1)
+    stored = await client.post_all(queue, ["a", "b"], group="g")
+    await act(lambda: queue_pause(queue=queue_of(stored[0]["shard"]), by=OPERATOR))
+    causes: list[Cause] = await act(why_message, message_id(stored[1]))
+    assert [causes[0].code, causes[-1].code] == ["paused", "group_in_flight"]
+    assert causes[-1].sentence == "Group g has others that go first."
+
+
+async def test_a_holder_is_named_by_its_key(act: Act, connect: Connect, broker: Cluster, queue: str) -> None:
+    key = make_key(broker, {"*": {"post", "fetch", "create"}})
+    client = await connect(headers=key.headers)
+    await client.create(queue, group_in_flight=1, max_in_flight=1)
+    stored = await client.post_all(queue, ["a", "b"], group="g")
+    await client.fetch(queue)
+    causes: list[Cause] = await act(lambda: why_queue(queue_of(stored[0]["shard"])))
+    assert [cause.code for cause in causes][:2] == ["max_in_flight", "group_in_flight"]
+    assert all(f"with {key.client} (session " in cause.sentence for cause in causes[:2])
 
 
 async def test_it_has_ended(act: Act, client: Client, queue: str) -> None:

@@ -1,19 +1,21 @@
 """The screens about schedules, as a browser without JavaScript sees them, and `manage.py schedule`."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.forms import BoundField
 from django.test import Client as Browser
 from django.utils import timezone
 
 from console import readings
 from delivery.models import AuditEntry, Message, Schedule
 from delivery.operating.audit import Operator
-from delivery.operating.schedules import schedule_create
+from delivery.operating.schedules import schedule_change, schedule_create, values_of
 from tests.support.admin_login import logged_in_browser
 from tests.support.console_staff import staff_browser
+from tests.support.operators import OPERATOR
 
 pytestmark = pytest.mark.django_db
 
@@ -50,6 +52,39 @@ def test_one_is_made_after_a_preview(browser: Browser) -> None:
     assert (schedule.unique_key, schedule.missed, schedule.priority, schedule.every) == ("only", "one", 5, None)
     page = browser.get(SCHEDULES).content.decode()
     assert "nightly" in page and "data-local" in page and ("CET" in page or "CEST" in page)
+
+
+def test_what_a_form_cannot_show_stays_unless_somebody_changes_it(browser: Browser) -> None:
+    half_past = datetime(2030, 1, 1, 0, 0, 0, 500_000, tzinfo=UTC)
+    values = {"name": "exact", "queue": " q ", "tags": ["a,b"], "message": b"one\ntwo\r\n", "every": 60.0,
+              "headers": {"a": " x ", "b": "1\n2"}, "unique": " u ", "starts_at": half_past}  # fmt: skip
+    schedule = schedule_create(values=values, by=Operator("test", "staff"))
+    form = browser.get(address(schedule, "edit/")).context["form"]
+    shown = {field.name: _as_a_browser_sends(field) for field in form if field.value() not in (None, "")}
+    browser.post(address(schedule, "edit/"), {**shown, "priority": "7"})
+    schedule.refresh_from_db()
+    assert schedule.priority == 7
+    assert {field: values_of(schedule)[field] for field in values} == values
+    browser.post(address(schedule, "edit/"), {**shown, "message": "one\r\nthree", "headers": "a: y", "tags": "c"})
+    schedule.refresh_from_db()
+    changed = values_of(schedule)
+    assert (changed["message"], changed["headers"], changed["tags"]) == (b"one\nthree", {"a": "y"}, ["c"])
+
+
+def _as_a_browser_sends(field: BoundField) -> str:
+    shown = field.field.widget.format_value(field.value())
+    text = "on" if shown is None else shown[0] if isinstance(shown, list) else str(shown)
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
+
+
+def test_a_preview_of_a_change_counts_from_where_the_schedule_counts(browser: Browser, nightly: Schedule) -> None:
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    Schedule.objects.filter(pk=nightly.pk).update(cron=None, every=86_400, anchor_at=an_hour_ago)
+    form = {**FORM, "cron": "", "preview": "yes"}
+    kept = browser.post(address(nightly, "edit/"), {**form, "every": "86400"}).context["times"]
+    assert kept[0][0] == an_hour_ago + timedelta(days=1)
+    changed = browser.post(address(nightly, "edit/"), {**form, "every": "86401"}).context["times"]
+    assert changed[0][0] > an_hour_ago + timedelta(days=1, minutes=59)
 
 
 def test_what_is_wrong_stands_beside_its_field(browser: Browser, nightly: Schedule) -> None:
@@ -96,6 +131,15 @@ def test_who_may_only_look_sees_neither_bodies_nor_buttons(nightly: Schedule) ->
     assert onlooker.get(f"{SCHEDULES}new/").status_code == 403
 
 
+def test_what_is_due_and_not_posted_yet_stays_due_when_the_end_is_changed(nightly: Schedule) -> None:
+    yesterday = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    Schedule.objects.update(next_due_at=yesterday)
+    later = schedule_change(schedule=nightly, changes={"ends_at": yesterday + timedelta(days=9)}, by=OPERATOR)
+    assert later.next_due_at == yesterday
+    paused = schedule_change(schedule=nightly, changes={"enabled": False}, by=OPERATOR)
+    assert paused.next_due_at is None
+
+
 def test_what_is_late_is_told(browser: Browser, nightly: Schedule) -> None:
     Schedule.objects.update(next_due_at=timezone.now() - timedelta(minutes=5, seconds=30))
     readings.late_schedules.forget()
@@ -120,7 +164,9 @@ def test_the_command_does_the_same() -> None:
     assert len(command("next", "hourly", "--count", "3").splitlines()) == 3
     command("pause", "hourly")
     assert "paused" in command("list")
+    assert command("change", "hourly", "--every", "61") == "The schedule hourly is paused.\n"
     command("resume", "hourly")
+    assert "is over" in command("change", "hourly", "--ends-at", "2020-01-01T00:00:00Z")
     assert "is posted" in command("run", "hourly")
     assert '"queue": "q"' in command("show", "hourly")
     command("delete", "hourly")

@@ -86,6 +86,7 @@ WRONG_VALUES = [
     (FINISH | {"duplicate": True}, "extras"),
     (FAIL | {"headers": {"a": "v"}}, "extras"),
     (CREATE | {"rate": 0.0}, "rate"),
+    (CREATE | {"rate": 1e-320}, "rate"),
     (CREATE | {"rate": NAN}, "rate"),
     (CREATE | {"group_in_flight": 0}, "group_in_flight"),
     (CREATE | {"burst": NAN}, "burst"),

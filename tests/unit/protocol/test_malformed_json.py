@@ -204,6 +204,7 @@ WRONG_FIELDS = [
     ("create", {"queue": "q", "group_in_flight": 0}, "group_in_flight"),
     ("create", {"queue": "q", "max_in_flight": 2**31}, "max_in_flight"),
     ("create", {"queue": "q", "rate": 0}, "rate"),
+    ("create", {"queue": "q", "rate": 1e-320}, "rate"),
     ("create", {"queue": "q", "burst": 0.5}, "burst"),
     ("create", {"queue": "q", "keep_replies": -1}, "keep_replies"),
     ("create", {"queue": "q", "kind": "stream", "group_in_flight": 1}, "group_in_flight"),

@@ -71,6 +71,13 @@ def test_backwards_is_the_same(since: datetime, text: str) -> None:
     assert backwards[::-1] == forwards
 
 
+def test_backwards_from_within_the_hour_that_comes_twice() -> None:
+    in_the_second = datetime(2026, 10, 25, 1, 10, tzinfo=UTC)
+    backwards = islice(times_until(cron_fields("*/20 * * * *"), BERLIN, in_the_second), 4)
+    shown = [due.astimezone(BERLIN).strftime("%H:%M %z") for due in backwards]
+    assert shown == ["02:40 +0200", "02:20 +0200", "02:00 +0200", "01:40 +0200"]
+
+
 @pytest.mark.parametrize(
     "text", ["", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "0 0 0 * *", "* * * 13 *", "* * * * 8",
              "@reboot", "a b c d e", "*/0 * * * *", "5-1 * * * *", "* * * * 1L/2", "\0", "1" * 500]
@@ -87,7 +94,8 @@ def test_what_never_comes_due_is_refused(text: str) -> None:
         cron_fields(text)
 
 
-@pytest.mark.parametrize("name", ["", "Mars/Base", "../etc/passwd", "Europe", "/etc/localtime", "a\0b"])
+@pytest.mark.parametrize("name", ["", "Mars/Base", "../etc/passwd", "Europe", "/etc/localtime", "a\0b",
+                                  "localtime", "right/Europe/Vienna", "posix/UTC", "Factory"])  # fmt: skip
 def test_unknown_zones_are_refused(name: str) -> None:
     with pytest.raises(ValidationError) as refused:
         zone_named(name)

@@ -1,6 +1,7 @@
 """What of its due times a schedule posts: late ones always, missed ones as it says."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -78,3 +79,15 @@ def test_intervals_with_a_fraction_do_not_drift() -> None:
 def test_a_plan_ends_with_the_calendar() -> None:
     plan = Plan(zone=UTC, every=timedelta(days=3000), anchor=datetime(9990, 1, 1, tzinfo=UTC))
     assert len(plan.upcoming(datetime(9989, 1, 1, tzinfo=UTC), 5)) == 1
+    last_year = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    for cron in ("* * * * *", "0 0 1 1 *"):
+        assert Plan(zone=ZoneInfo("Asia/Tokyo"), cron=cron, anchor=NOON, starts_at=last_year).upcoming(NOON, 5) == []
+
+
+def test_a_plan_may_begin_with_the_calendar() -> None:
+    year_one = datetime(1, 1, 1, tzinfo=UTC)
+    for zone in (UTC, ZoneInfo("America/New_York")):
+        plan = Plan(zone=zone, cron="* * * * *", anchor=year_one, starts_at=year_one)
+        assert plan.next_after(NOON) == minute(1)
+    every = Plan(zone=UTC, every=timedelta(minutes=1), anchor=year_one, starts_at=year_one)
+    assert every.next_after(NOON) == minute(1)
