@@ -274,11 +274,12 @@ def queue_is_full(queue: QueueRecord) -> WillowError:
 
 def _in_turn(requests: list[PostRequest]) -> Iterator[list[PostRequest]]:
     """A post that replaces a message by its key frees that one's unique text: those behind it are judged after it."""
-    has_unique = any(request.command.unique is not None for request in requests)
+    unique = [request for request in requests if request.command.unique is not None]
+    queues = {copy.queue.id for request in unique for copy in request.copies}
     part: list[PostRequest] = []
     for request in requests:
         part.append(request)
-        if has_unique and any(_key_of(copy) is not None for copy in request.copies):
+        if queues and any(copy.queue.id in queues and _key_of(copy) is not None for copy in request.copies):
             yield part
             part = []
     if part:
