@@ -99,5 +99,7 @@ def given(how: PostArguments) -> dict[str, Any]:
             raise TypeError(f"`tags` must be a list of texts, not the text {arguments['tags']!r}.")
         arguments["tags"] = list(arguments["tags"])
     if "headers" in arguments:
+        if not isinstance(arguments["headers"], Mapping):
+            raise TypeError(f"`headers` must be a dictionary of texts, not {arguments['headers']!r}.")
         arguments["headers"] = dict(arguments["headers"])
     return arguments

@@ -145,7 +145,10 @@ BAD: dict[str, tuple[str, str]] = {
     "delay": ("willow_post('q', 'b', delay => 'NaN')", "delay must be seconds"),
     "ttl": ("willow_post('q', 'b', ttl => -1)", "ttl must be seconds"),
     "tags": ("willow_post('q', 'b', tags => ARRAY[''])", "each of tags must be"),
-    "tags in lists": ("willow_post('q', 'b', tags => ARRAY[['a'], ['b']])", "tags must be a list of texts, not of lists"),
+    "tags in lists": (
+        "willow_post('q', 'b', tags => ARRAY[['a'], ['b']])",
+        "tags must be a list of texts, not of lists",
+    ),
     "many tags": ("willow_post('q', 'b', tags => array_fill('t'::text, ARRAY[65]))", "at most 64 tags"),
     "key": ("willow_post('q', 'b', key => '')", "key must be a text"),
     "dedupe": ("willow_post('q', 'b', dedupe => repeat('d', 501))", "dedupe must be a text"),
