@@ -151,6 +151,35 @@ async def test_awaited_posts(shop: Project, client: Client, queue: str) -> None:
     assert await bodies(client, queue, 1) == ["awaited"]
 
 
+def test_clients_are_closed_with_their_event_loops(shop: Project, queue: str) -> None:
+    """As in views that are called by WSGI, which have a loop of their own for each request."""
+    first, last = shop.python(
+        POST
+        + f"""
+import asyncio, os
+open_files = []
+for number in range(4):
+    asyncio.run(apost({queue!r}, str(number)))
+    open_files.append(len(os.listdir("/proc/self/fd")))
+print(json.dumps([open_files[0], open_files[-1]]))
+"""
+    )
+    assert first == last
+
+
+def test_a_transaction_without_autocommit_counts(shop: Project, queue: str) -> None:
+    in_outbox = shop.python(
+        POST
+        + f"""
+transaction.set_autocommit(False)
+posted = post({queue!r}, "rolled back")
+transaction.rollback()
+print(json.dumps(posted.in_outbox))
+"""
+    )
+    assert in_outbox is True
+
+
 def test_bad_arguments_are_named(shop: Project, queue: str) -> None:
     complaints = shop.python(
         POST
@@ -178,6 +207,9 @@ print(json.dumps(said))
         ('{"URL": "ws://x/", "OUTBOX": "both"}', 'must be "own" or "shared"'),
         ('{"URL": "ws://x/", "COLOUR": 1}', "There are: URL"),
         ('{"URL": "ws://x/", "DATABASE": "other"}', "must be one of"),
+        ('{"URL": "ws://x/", "DATABASE": ["other"]}', "must be one of"),
+        ('{"URL": "http://x/"}', "Did you mean ws://x/?"),
+        ('{"URL": ["ws://x/", "x:8080"]}', "is no WebSocket URL"),
     ],
 )
 def test_the_check_names_what_is_wrong(shop_elsewhere: Project, willow: str, complaint: str) -> None:
