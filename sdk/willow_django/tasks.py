@@ -176,7 +176,7 @@ def task_at(path: str, record: TaskRecord) -> Any:
     found = import_string(path)
     if not isinstance(found, Task):
         raise SuspiciousOperation(f"{path} is no task.")
-    as_enqueued = {
+    as_enqueued: dict[str, Any] = {
         "priority": record.priority,
         "queue_name": record.queue_name,
         "run_after": record.run_after,
