@@ -5,7 +5,7 @@ import uuid
 from typing import Any
 
 from django.db import connections
-from willow_client import arguments as checks
+from willow_client.arguments import check_post
 
 from willow_django.models import OutboxMessage
 
@@ -22,21 +22,7 @@ def write_shared(database: str, queue: str, body: bytes, arguments: dict[str, An
 
 def write_own(database: str, queue: str, body: bytes, arguments: dict[str, Any]) -> None:
     """The relay only hears later what is wrong, when nobody is there to be told: so it is said here."""
-    _check(queue, arguments)
+    check_post(queue, arguments)
     others = dict(arguments)
     dedupe = others.pop("dedupe", None) or f"outbox-{uuid.uuid4()}"
     OutboxMessage.objects.using(database).create(queue=queue, body=body, dedupe=dedupe, arguments=others)
-
-
-def _check(queue: str, arguments: dict[str, Any]) -> None:
-    """Raises `willow_client.BadArgument`, which names the field."""
-    checks.check_name("queue", queue)
-    checks.as_tags(arguments.get("tags", ()))
-    checks.check_whole("priority", arguments.get("priority"), 0, checks.LARGEST_PRIORITY)
-    for field in ("delay", "ttl"):
-        checks.check_seconds(field, arguments.get(field))
-    for field in ("key", "dedupe"):
-        checks.check_short_text(field, arguments.get(field))
-    for field in ("group", "unique"):
-        checks.check_grouping_text(field, arguments.get(field))
-    checks.as_headers(arguments.get("headers"))
