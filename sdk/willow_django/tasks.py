@@ -15,7 +15,6 @@ from django.core.exceptions import SuspiciousOperation
 from django.utils import timezone
 from django.utils.crypto import get_random_string
 from django.utils.module_loading import import_string
-from willow_client import WillowError
 
 from willow_django.carried import carried_context, trace_headers
 from willow_django.conf import willow_settings
@@ -125,7 +124,7 @@ class WillowBackend(BaseTaskBackend):
         record.save(using=database, force_insert=True)
         try:
             post(queue, _body(self, record), **how)
-        except WillowError:
+        except Exception:  # also of the database, which refuses for the broker
             record.delete(using=database)
             raise
 

@@ -30,6 +30,26 @@ print(json.dumps([result.id for result in results]))
     assert (told["status"], told["attempts"]) == ("SUCCESSFUL", 6)
 
 
+def test_a_task_that_is_refused_leaves_no_record(shop: Project) -> None:
+    """Also if the transaction goes on."""
+    left = shop.python(
+        RUN
+        + """
+from willow_django.models import TaskRecord
+from willow_django.tasks import WillowTask
+refused = WillowTask(func=jobs.add.func, backend="default", group="g" * 201)
+with transaction.atomic():
+    TaskRecord.objects.all().delete()
+    try:
+        refused.enqueue(1, 1)
+    except Exception as error:
+        print(json.dumps(["group must be" in str(error), TaskRecord.objects.count()]))
+    transaction.set_rollback(True)
+"""
+    )
+    assert left == [True, 0]
+
+
 async def test_a_task_has_failed_when_its_queue_allows_no_more_attempts(shop: Project, client: Client) -> None:
     await client.create(f"{shop.prefix}default", retry_limit=2)
     with shop.running("willow_worker", "--concurrency", "1"):
