@@ -26,7 +26,8 @@ ONE_MOVES = 7_719_455_670  # the advisory lock's number: "willow" on a telephone
 
 
 class MoveRequest:
-    """Move what was committed since the snapshot `seen` and goes to one of these queues.
+    """Move what was committed since the snapshot `seen` and goes to one of these queues. What goes to one of those
+    named in `held` is not looked at.
 
     `moved` is called with a snapshot of which nothing is left to move, or None.
     """
@@ -39,11 +40,13 @@ class MoveRequest:
         self,
         seen: str,
         queues: Mapping[QueueKey, QueueRecord],
+        held: Sequence[str],
         moved: Callable[[str | None], None],
         failed: Callable[[WillowError], None],
     ) -> None:
         self.seen = seen
         self.queues = queues
+        self.held = list(held)
         self.moved = moved
         self.fail = failed
 
@@ -72,7 +75,12 @@ class TransactionalPosts:
         (lock,) = await fetch_rows(connection, statement("transactional_posts_lock"), {"lock": ONE_MOVES})
         if not lock[0]:
             return AfterCommit(), None
-        limits = {"seen": request.seen, "limit": MOVED_AT_ONCE, "bytes": MOVED_BYTES_AT_ONCE}
+        limits = {
+            "seen": request.seen,
+            "held": request.held,
+            "limit": MOVED_AT_ONCE,
+            "bytes": MOVED_BYTES_AT_ONCE,
+        }
         rows = await fetch_rows(connection, statement("transactional_posts_take"), limits)
         posts = await self._posts(connection, rows, request.queues)
         admission = Admission(connection, list(posts), self._node_id, self._node_name)

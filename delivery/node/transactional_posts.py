@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection
@@ -22,20 +23,32 @@ class TransactionalPostMover:
     def __init__(self, node: "Node") -> None:
         self._node = node
         self._seen = NOTHING_SEEN  # the newest snapshot of which nothing is left to move
+        self._held: list[str] = []  # queues that could not be found at the last look
 
     async def look(self) -> None:
         if self._node.draining or self._node.quotas.alarms:  # short of something: they stay where they are stored
             return
-        snapshot, wanted = await run_job(self._node.jobs, self._new)
-        if wanted is None:
-            self._seen = snapshot
-            return
-        queues = await self._find([(name, tag_set(tags)) for name, tags in wanted])
-        if queues:
-            self._seen = await self._move(queues) or self._seen
+        held: list[str] = []
+        while (missing := await self._look_beside(held)) is not None:
+            held += missing
+        self._held = held
 
-    async def _new(self, connection: AsyncConnection[Any]) -> Any:
-        values = {"seen": self._seen, "limit": MOVED_AT_ONCE}
+    async def _look_beside(self, held: list[str]) -> list[str] | None:
+        """Move posts of other queues than these. Returns names of queues that cannot be found now, None without any."""
+        snapshot, wanted = await run_job(self._node.jobs, partial(self._new, held))
+        if wanted is None:
+            self._seen = self._seen if held else snapshot
+            return None
+        keys = [(name, tag_set(tags)) for name, tags in wanted]
+        queues = await self._find(keys)
+        missing = sorted({name for name, tags in keys if (name, tags) not in queues})
+        if queues:
+            seen = await self._move(queues, held)
+            self._seen = self._seen if held or missing else seen or self._seen
+        return missing or None
+
+    async def _new(self, held: list[str], connection: AsyncConnection[Any]) -> Any:
+        values = {"seen": self._seen, "limit": MOVED_AT_ONCE, "held": held}
         return await (await connection.execute(statement("transactional_posts_new"), values)).fetchone()
 
     async def _find(self, wanted: list[QueueKey]) -> dict[QueueKey, QueueRecord]:
@@ -47,10 +60,11 @@ class TransactionalPostMover:
             try:
                 (found[name, tags],) = await answer
             except WillowError as error:
-                logger.warning("Posts of applications to the queue %s wait: %s", name, error)
+                if name not in self._held:
+                    logger.warning("Posts of applications to the queue %s wait: %s", name, error)
         return found
 
-    async def _move(self, queues: dict[QueueKey, QueueRecord]) -> str | None:
+    async def _move(self, queues: dict[QueueKey, QueueRecord], held: list[str]) -> str | None:
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._node.engine.posts.submit(MoveRequest(self._seen, queues, answer.set_result, answer.set_exception))
+        self._node.engine.posts.submit(MoveRequest(self._seen, queues, held, answer.set_result, answer.set_exception))
         return await answer

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from willow_client.errors import BadArgument
 
@@ -98,3 +98,17 @@ def check_choice(field: str, choice: object, choices: tuple[object, ...]) -> Non
     if choice not in choices:
         allowed = ", ".join(map(repr, choices))
         raise BadArgument(field, f"`{field}` must be one of {allowed}, not {choice!r}.")
+
+
+def check_post(queue: str, given: Mapping[str, Any]) -> None:
+    """All that goes with a post, for those that keep it for later or do not send it at all."""
+    check_name("queue", queue)
+    as_tags(given.get("tags", ()))
+    check_whole("priority", given.get("priority"), 0, LARGEST_PRIORITY)
+    for field in ("delay", "ttl"):
+        check_seconds(field, given.get(field))
+    for field in ("key", "dedupe"):
+        check_short_text(field, given.get(field))
+    for field in ("group", "unique"):
+        check_grouping_text(field, given.get(field))
+    as_headers(given.get("headers"))

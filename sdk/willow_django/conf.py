@@ -25,7 +25,7 @@ def willow_settings() -> WillowSettings:
     given = getattr(settings, "WILLOW", None)
     if not isinstance(given, Mapping):
         raise ImproperlyConfigured('Set WILLOW = {"URL": "ws://127.0.0.1:8080/connect/"} in your settings.')
-    unknown = sorted(set(given) - set(KNOWN))
+    unknown = sorted(set(given) - set(KNOWN), key=str)
     if unknown:
         raise ImproperlyConfigured(f"WILLOW[{unknown[0]!r}] is no setting. There are: {', '.join(KNOWN)}.")
     return WillowSettings(
@@ -59,9 +59,9 @@ def _outbox(value: Any) -> Outbox:
 
 
 def _database(value: Any) -> str:
-    if value not in settings.DATABASES:
+    if not isinstance(value, str) or value not in settings.DATABASES:
         raise ImproperlyConfigured(f'WILLOW["DATABASE"] must be one of {sorted(settings.DATABASES)}, not {value!r}.')
-    return str(value)
+    return value
 
 
 def _seconds(name: str, value: Any) -> float:

@@ -2,6 +2,7 @@
 
 import asyncio
 import weakref
+from collections.abc import AsyncGenerator
 from functools import cache
 
 import willow_client
@@ -25,20 +26,38 @@ def new_client() -> willow_client.Client:
     return willow_client.connect(settings.url, token=settings.token, timeout=settings.timeout)
 
 
-_of_loops: weakref.WeakKeyDictionary[
-    asyncio.AbstractEventLoop, dict[WillowSettings, "asyncio.Task[willow_client.Client]"]
-] = weakref.WeakKeyDictionary()
+class _Opening:
+    """A client, and what keeps it open. `asyncio.run` and its like end the generator with the loop, and so the client:
+    a view that is called by WSGI has a loop of its own for each request.
+    """
+
+    def __init__(self) -> None:
+        self._generator = _as_long_as_the_loop()
+        self.task = asyncio.ensure_future(anext(self._generator))
+
+    def is_usable(self) -> bool:
+        if not self.task.done():
+            return True
+        return not self.task.cancelled() and self.task.exception() is None and self.task.result().is_open
+
+
+async def _as_long_as_the_loop() -> AsyncGenerator[willow_client.Client, None]:
+    async with new_client() as client:
+        yield client
+
+
+_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[WillowSettings, _Opening]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 async def client_of_this_loop() -> willow_client.Client:
     """Opened when it is first asked for, and open as long as its loop."""
     settings = willow_settings()
+    for loop in [loop for loop in _of_loops if loop.is_closed()]:
+        _of_loops.pop(loop, None)  # what is kept for a loop refers to it, so it would never be forgotten
     clients = _of_loops.setdefault(asyncio.get_running_loop(), {})
     opening = clients.get(settings)
-    if opening is None or (opening.done() and not _is_open(opening)):
-        opening = clients[settings] = asyncio.ensure_future(new_client().open())
-    return await asyncio.shield(opening)
-
-
-def _is_open(opening: "asyncio.Task[willow_client.Client]") -> bool:
-    return not opening.cancelled() and opening.exception() is None and opening.result().is_open
+    if opening is None or not opening.is_usable():
+        opening = clients[settings] = _Opening()
+    return await asyncio.shield(opening.task)

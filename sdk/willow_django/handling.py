@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from contextvars import Context, copy_context
 from typing import Any, TypeAlias
 
+from django.db import Error, InterfaceError, OperationalError
 from willow_client import GiveUp, Message, Retry
 
 from willow_django.batches import Batches
@@ -50,12 +51,14 @@ class TaskHandler:
         places: Places,
         turns: Turns,
         *,
+        most_attempts: int,
         soft_time_limit: float | None,
         hard_time_limit: float | None,
     ) -> None:
         self._records = records
         self._places = places
         self._turns = turns
+        self._most_attempts = most_attempts
         self._ends: Batches[End, None] = Batches(
             lambda ends: asyncio.ensure_future(places.in_thread(lambda: tell_finished(ends)))
         )
@@ -73,15 +76,28 @@ class TaskHandler:
                 await self._records.save(attempt.record)
             async with self._noted_as_running(attempt):
                 told = await self._run(attempt, job, message)
-        await self._records.save(attempt.record)
+        told = await self._stored(attempt) or told
         if attempt.has_ended and attempt.somebody_hears_the_end:
             await self._ends.ask((attempt, copy_context()))
         if told is not None:
             raise told
 
+    async def _stored(self, attempt: Attempt) -> Retry | GiveUp | None:
+        """What to tell the broker if the task did all right, but what it returned cannot be kept."""
+        try:
+            await self._records.save(attempt.record)
+        except (OperationalError, InterfaceError):
+            raise  # the database is away, whatever was returned
+        except Error as error:
+            told = attempt.fail_to_store(error)
+            told.__cause__ = error
+            await self._records.save(attempt.record)
+            return told
+        return None
+
     async def _begin(self, record: TaskRecord | None, job: dict[str, Any], number: int) -> Attempt | None:
         try:
-            return begin(record, job, number)
+            return begin(record, job, number, self._most_attempts)
         except GiveUp:
             raise
         except Exception as error:  # its function is gone, or is no task: another attempt would find the same

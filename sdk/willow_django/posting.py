@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connections, transaction
 
-from willow_django.conf import WillowSettings, willow_settings
+from willow_django.conf import Outbox, WillowSettings, willow_settings
 from willow_django.connections import blocking_client, client_of_this_loop
 from willow_django.outbox import write_own, write_shared
 
@@ -46,7 +46,7 @@ def post(queue: str, body: Body, **how: Unpack[PostArguments]) -> Posted:
     """
     settings = willow_settings()
     data, arguments = as_bytes(body), given(how)
-    if connections[settings.database].in_atomic_block:
+    if _is_in_transaction(settings.database):
         _into_outbox(settings, queue, data, arguments)
         return Posted(queue, in_outbox=True)
     receipt = blocking_client().post(queue, data, **arguments)
@@ -64,11 +64,26 @@ async def apost(queue: str, body: Body, **how: Unpack[PostArguments]) -> Posted:
     return Posted(queue, in_outbox=False, shard=receipt.shard, index=receipt.index)
 
 
+def outbox_now() -> Outbox | None:
+    """Where a post would wait for the commit, if there is a transaction now."""
+    settings = willow_settings()
+    return settings.outbox if _is_in_transaction(settings.database) else None
+
+
 def _wrote_to_outbox(settings: WillowSettings, queue: str, data: bytes, arguments: dict[str, Any]) -> bool:
-    if not connections[settings.database].in_atomic_block:
+    if not _is_in_transaction(settings.database):
         return False
     _into_outbox(settings, queue, data, arguments)
     return True
+
+
+def _is_in_transaction(database: str) -> bool:
+    """Also without `atomic`, where the project has turned autocommit off."""
+    connection = connections[database]
+    if connection.in_atomic_block:
+        return True
+    autocommits = connection.settings_dict["AUTOCOMMIT"] if connection.connection is None else connection.autocommit
+    return not autocommits
 
 
 def _into_outbox(settings: WillowSettings, queue: str, data: bytes, arguments: dict[str, Any]) -> None:
@@ -99,5 +114,7 @@ def given(how: PostArguments) -> dict[str, Any]:
             raise TypeError(f"`tags` must be a list of texts, not the text {arguments['tags']!r}.")
         arguments["tags"] = list(arguments["tags"])
     if "headers" in arguments:
+        if not isinstance(arguments["headers"], Mapping):
+            raise TypeError(f"`headers` must be a dictionary of texts, not {arguments['headers']!r}.")
         arguments["headers"] = dict(arguments["headers"])
     return arguments

@@ -5,6 +5,9 @@ the two, the post comes again with the same `dedupe`, and the broker knows it.
 """
 
 import logging
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,36 +16,87 @@ from django.utils import timezone
 from willow_client import WillowError, sync
 
 from willow_django.models import OutboxMessage
+from willow_django.task_queues import is_of_tasks, make_once
 
 logger = logging.getLogger("willow_django")
 
 AT_ONCE = 200
 PERMANENT = ("BadRequest", "TooLarge", "PermissionDenied")
+OF_THE_QUEUE = ("Overloaded", "NoObject")  # it is full, or does not exist and is not made: others are not
 
 
-def relay_some(client: sync.Client, database: str) -> int:
-    """Bring the oldest posts that no other relay has in hand. Returns how many left the outbox."""
-    with transaction.atomic(using=database):
-        waiting = OutboxMessage.objects.using(database).filter(refused="").order_by("id")
+@dataclass
+class Brought:
+    done: list[int] = field(default_factory=list)  # posts that the broker has
+    error: WillowError | None = None  # why the rest must wait
+
+
+def relay_all(client: sync.Client, database: str, is_stopped: Callable[[], bool] = lambda: False) -> int:
+    """Bring everything that can be brought now. Returns how many posts left the outbox."""
+    held: set[str] = set()
+    brought = 0
+    while not is_stopped():
+        held_before = len(held)
+        some = relay_some(client, database, held)
+        brought += some
+        if not some and len(held) == held_before:
+            break
+    return brought
+
+
+def relay_some(client: sync.Client, database: str, held: set[str] | None = None) -> int:
+    """Bring the oldest posts that no other relay has in hand. Returns how many left the outbox.
+
+    Not those to the queues in `held`. A queue that takes nothing now joins them: its posts stay in order, and others go
+    on. If the broker is not there, this raises, and what it had taken before does not come again: by the time that it
+    is back, it may have forgotten the post.
+    """
+    held = set() if held is None else held
+    with _locking(database):
+        waiting = OutboxMessage.objects.using(database).filter(refused="").exclude(queue__in=held).order_by("id")
         can_skip = connections[database].features.has_select_for_update_skip_locked
         rows = list((waiting.select_for_update(skip_locked=True) if can_skip else waiting)[:AT_ONCE])
-        done = [row.pk for row in rows if _brought(client, row)]
-        OutboxMessage.objects.using(database).filter(pk__in=done).delete()
-    return len(done)
+        brought = _bring(client, rows, held)
+        OutboxMessage.objects.using(database).filter(pk__in=brought.done).delete()
+    if brought.error is not None:
+        raise brought.error
+    return len(brought.done)
 
 
-def _brought(client: sync.Client, row: OutboxMessage) -> bool:
-    """Whether the broker has it. One that it will never take is marked; raises if the broker is not there."""
-    try:
-        client.post(row.queue, bytes(row.body), dedupe=row.dedupe, **_arguments(row, timezone.now()))
-    except WillowError as error:
-        if error.code not in PERMANENT:
-            raise
-        logger.error("The broker refuses a post to the queue %s: %s", row.queue, error)
-        row.refused = str(error)
-        row.save(update_fields=["refused"])
-        return False
-    return True
+def _locking(database: str) -> AbstractContextManager[Any]:
+    """Where rows cannot be locked, as in SQLite, a transaction would only keep others from writing meanwhile."""
+    can_lock = connections[database].features.has_select_for_update_skip_locked
+    return transaction.atomic(using=database) if can_lock else nullcontext()
+
+
+def _bring(client: sync.Client, rows: Iterable[OutboxMessage], held: set[str]) -> Brought:
+    brought = Brought()
+    for row in rows:
+        if row.queue in held:
+            continue
+        if is_of_tasks(row.queue):
+            make_once(client, row.queue)
+        try:
+            client.post(row.queue, bytes(row.body), dedupe=row.dedupe, **_arguments(row, timezone.now()))
+        except WillowError as error:
+            if error.code in PERMANENT:
+                _refuse(row, error)
+            elif error.code in OF_THE_QUEUE:
+                logger.warning("Posts to the queue %s wait in the outbox: %s", row.queue, error)
+                held.add(row.queue)
+            else:
+                brought.error = error
+                break
+        else:
+            brought.done.append(row.pk)
+    return brought
+
+
+def _refuse(row: OutboxMessage, error: WillowError) -> None:
+    """The broker will never take it: it stays, for people to look at."""
+    logger.error("The broker refuses a post to the queue %s: %s", row.queue, error)
+    row.refused = str(error)
+    row.save(update_fields=["refused"])
 
 
 def _arguments(row: OutboxMessage, now: datetime) -> dict[str, Any]:

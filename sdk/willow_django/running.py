@@ -19,6 +19,7 @@ from willow_django.carried import context_of
 from willow_django.limits import soft_limit
 from willow_django.models import TaskRecord
 from willow_django.records import find_records, save_records
+from willow_django.task_queues import MOST_ATTEMPTS
 from willow_django.tasks import result_of
 from willow_django.tasks_api import (
     TaskContext,
@@ -49,17 +50,23 @@ class FailedElsewhere(Exception):
 def _told(error: BaseException) -> dict[str, str]:
     return {
         "exception_class_path": f"{type(error).__module__}.{type(error).__qualname__}",
-        "traceback": "".join(traceback.format_exception(error)),
+        "traceback": _storable("".join(traceback.format_exception(error))),
     }
 
 
-class Attempt:
-    """`number`: as the broker counts; without a broker, as the record does."""
+def _storable(text: str) -> str:
+    """PostgreSQL takes no NUL and no half of a character."""
+    return text.encode(errors="backslashreplace").decode().replace("\0", "\\x00")
 
-    def __init__(self, record: TaskRecord, number: int | None = None) -> None:
+
+class Attempt:
+    """`number`: as the broker counts; without a broker, as the record does. `most`: that its queue allows."""
+
+    def __init__(self, record: TaskRecord, number: int | None = None, most: int = MOST_ATTEMPTS) -> None:
         self.record = record
         self.result: Any = result_of(record)
         self._number = number or len(record.worker_ids)
+        self._most = most
 
     @property
     def is_asynchronous(self) -> bool:
@@ -88,12 +95,19 @@ class Attempt:
         self.record.errors = [*self.record.errors, told]
         task = self.result.task
         reason = str(error) if isinstance(error, FailedElsewhere) else f"{type(error).__name__}: {error}"
-        if self._number <= getattr(task, "retries", 0):
+        if self._number <= getattr(task, "retries", 0) and self._number < self._most:
             object.__setattr__(self.result, "status", TaskResultStatus.READY)
             self.record.status = TaskResultStatus.READY
             return Retry(reason, delay=task.delay_before(self._number))
         self._end(TaskResultStatus.FAILED)
         return GiveUp(reason)
+
+    def fail_to_store(self, error: Exception) -> Retry | GiveUp:
+        """It ran, but the database does not take what it returned, for example a text with NUL."""
+        self.record.return_value = self.record.finished_at = None
+        for name in ("_return_value", "finished_at"):
+            object.__setattr__(self.result, name, None)
+        return self.fail(error)
 
     def _end(self, status: Any) -> None:
         self.record.status, self.record.finished_at = status, timezone.now()
@@ -119,7 +133,9 @@ class Attempt:
         return type(task_backends[self.record.backend])
 
 
-def begin(record: TaskRecord | None, job: Mapping[str, Any], number: int | None = None) -> Attempt | None:
+def begin(
+    record: TaskRecord | None, job: Mapping[str, Any], number: int | None = None, most: int = MOST_ATTEMPTS
+) -> Attempt | None:
     """None if it has succeeded before: then only the broker did not hear of it."""
     if record is None:
         raise Unknown(f"There is no task {job.get('task')!r} in the database.")
@@ -129,8 +145,9 @@ def begin(record: TaskRecord | None, job: Mapping[str, Any], number: int | None 
     record.status = TaskResultStatus.RUNNING
     record.started_at = record.started_at or now
     record.last_attempted_at = now
+    record.finished_at = None  # one that failed may have been put back from the dead letters
     record.worker_ids = [*record.worker_ids, WORKER_ID]
-    return Attempt(record, number)
+    return Attempt(record, number, most)
 
 
 def never_run(record: TaskRecord, error: Exception) -> GiveUp:

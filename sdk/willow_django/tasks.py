@@ -5,23 +5,26 @@
 A task is a message of the queue `tasks.<queue name>`, and a row of the project's database that says what became of it.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.exceptions import SuspiciousOperation
 from django.utils import timezone
 from django.utils.crypto import get_random_string
 from django.utils.module_loading import import_string
-from willow_client import WillowError
 
 from willow_django.carried import carried_context, trace_headers
 from willow_django.conf import willow_settings
+from willow_django.connections import blocking_client
 from willow_django.models import TaskRecord
-from willow_django.posting import post
+from willow_django.posting import outbox_now, post
+from willow_django.task_queues import MOST_ATTEMPTS, make_once
 from willow_django.tasks_api import (
     BaseTaskBackend,
+    InvalidTask,
     Task,
     TaskError,
     TaskResult,
@@ -49,7 +52,10 @@ class WillowTask(Task):
 
     def delay_before(self, attempt: int) -> float:
         """Seconds between the failure of an attempt, from 1, and the next."""
-        return min(self.retry_delay * self.retry_backoff ** (attempt - 1), self.retry_delay_max)
+        try:
+            return min(self.retry_delay * self.retry_backoff ** (attempt - 1), self.retry_delay_max)
+        except OverflowError:
+            return self.retry_delay_max
 
 
 def task(function: Callable[..., Any] | None = None, *, backend: str = "default", **how: Any) -> Any:
@@ -76,6 +82,16 @@ class WillowBackend(BaseTaskBackend):
     def queue_of(self, queue_name: str) -> str:
         return f"{self.prefix}{queue_name}"
 
+    def validate_task(self, task: Any) -> None:
+        super().validate_task(task)
+        retries = getattr(task, "retries", 0)
+        if not isinstance(retries, int) or not 0 <= retries < MOST_ATTEMPTS:
+            raise InvalidTask(f"retries must be a whole number from 0 to {MOST_ATTEMPTS - 1}, not {retries!r}.")
+        for name in ("retry_delay", "retry_backoff", "retry_delay_max"):
+            number = getattr(task, name, 0)
+            if not isinstance(number, int | float) or not 0 <= number < math.inf:
+                raise InvalidTask(f"{name} must be a number, 0 or more, not {number!r}.")
+
     def enqueue(self, task: Any, args: Any, kwargs: Any) -> Any:
         """Within a transaction, the record and the message both come with its commit."""
         self.validate_task(task)
@@ -95,17 +111,20 @@ class WillowBackend(BaseTaskBackend):
             errors=[],
             worker_ids=[],
         )
-        self._store(_record_of(result, task, now), _how(task, result, now))
+        self._store(_record_of(result, task, now), _how(task, result))
         task_enqueued.send(type(self), task_result=result)
         return result
 
     def _store(self, record: TaskRecord, how: Any) -> None:
         """First the record: a worker may have the message before `post` returns."""
-        database = willow_settings().database
+        database, queue = willow_settings().database, self.queue_of(record.queue_name)
+        outbox = outbox_now()
+        if outbox != "own":  # otherwise, the relay does it
+            make_once(blocking_client(), queue, tries_again=outbox is None)
         record.save(using=database, force_insert=True)
         try:
-            post(self.queue_of(record.queue_name), _body(self, record), **how)
-        except WillowError:
+            post(queue, _body(self, record), **how)
+        except Exception:  # also of the database, which refuses for the broker
             record.delete(using=database)
             raise
 
@@ -137,13 +156,13 @@ def _body(backend: WillowBackend, record: TaskRecord) -> dict[str, Any]:
     return body
 
 
-def _how(task: Any, result: Any, now: datetime) -> Any:
+def _how(task: Any, result: Any) -> Any:
     how: dict[str, Any] = {"priority": MIDDLE_PRIORITY + task.priority}
     if headers := trace_headers():
         how["headers"] = headers
     if task.run_after is not None:
         after = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
-        how["delay"] = max(0.0, (after - now).total_seconds())
+        how["delay"] = max(0.0, (after - datetime.now(UTC)).total_seconds())  # without USE_TZ, Django's own has no zone
     for name in ("unique", "group"):
         text = getattr(task, name, None)
         if text is not None:
@@ -156,10 +175,15 @@ def task_at(path: str, record: TaskRecord) -> Any:
     found = import_string(path)
     if not isinstance(found, Task):
         raise SuspiciousOperation(f"{path} is no task.")
-    as_enqueued = (record.priority, record.queue_name, record.run_after)
-    if (found.priority, found.queue_name, found.run_after) == as_enqueued:
+    as_enqueued: dict[str, Any] = {
+        "priority": record.priority,
+        "queue_name": record.queue_name,
+        "run_after": record.run_after,
+        "backend": record.backend,
+    }
+    if all(getattr(found, name) == value for name, value in as_enqueued.items()):
         return found  # to make another one looks at the function's signature, which takes long
-    return found.using(priority=record.priority, queue_name=record.queue_name, run_after=record.run_after)
+    return found.using(**as_enqueued)
 
 
 def result_of(record: TaskRecord) -> Any:

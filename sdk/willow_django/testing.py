@@ -13,13 +13,13 @@ of your tests, and nothing else is needed, no broker either.
 import json
 from typing import Any
 
-from django.conf import settings
 from willow_client import GiveUp, Retry
 from willow_testing import FakeWillow, PostedMessage
 
 from willow_django.conf import willow_settings
 from willow_django.models import OutboxMessage
 from willow_django.running import run_in_this_transaction
+from willow_django.task_queues import is_of_tasks
 
 
 def posted(queue: str | None = None) -> list[PostedMessage]:
@@ -59,19 +59,9 @@ def run_tasks(*, delayed: bool = False) -> int:
 
 
 def _next_task(delayed: bool) -> OutboxMessage | None:
-    rows = OutboxMessage.objects.using(willow_settings().database).filter(queue__in=_task_queues())
+    rows = [row for row in OutboxMessage.objects.using(willow_settings().database) if is_of_tasks(row.queue)]
     waiting = [row for row in rows if delayed or not row.arguments.get("delay")]
     return min(waiting, key=lambda row: (-row.arguments.get("priority", 0), row.pk), default=None)
-
-
-def _task_queues() -> list[str]:
-    from willow_django.tasks import WillowBackend
-    from willow_django.tasks_api import task_backends
-
-    backends = [task_backends[alias] for alias in settings.TASKS]
-    return [
-        backend.queue_of(name) for backend in backends if isinstance(backend, WillowBackend) for name in backend.queues
-    ]
 
 
 def _run(job: dict[str, Any], headers: dict[str, str]) -> None:

@@ -15,13 +15,11 @@ from willow_django.handling import TaskHandler
 from willow_django.health import say_healthy
 from willow_django.places import Processes, Threads
 from willow_django.records import Records
+from willow_django.task_queues import MOST_ATTEMPTS
 from willow_django.tasks import WillowBackend
 from willow_django.turns import Turns
 
 logger = logging.getLogger("willow_django")
-
-# How often a message is tried is said by its task: the worker gives up earlier than its queue would.
-MOST_ATTEMPTS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +48,8 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
             workers, turns = [], [Turns(plan.concurrency) for _ in plan.queues]
             for name, turns_of_queue in zip(plan.queues, turns, strict=True):
                 queue = backend.queue_of(name)
-                await client.create(queue, retry_limit=MOST_ATTEMPTS)
-                handler = TaskHandler(records, places, turns_of_queue, **limits)
+                most_attempts = await _attempts_that_are_allowed(client, queue)
+                handler = TaskHandler(records, places, turns_of_queue, most_attempts=most_attempts, **limits)
                 workers.append(await parts.enter_async_context(_worker(client, queue, handler, plan)))
             logger.info("Working on tasks of %s, %d at a time", ", ".join(plan.queues), plan.concurrency)
             await parts.enter_async_context(say_healthy(client, plan.health_file, plan.health_port))
@@ -59,6 +57,17 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
                 await _until_stopped(signals, workers)
             finally:
                 _take_no_more(workers, turns)
+
+
+async def _attempts_that_are_allowed(client: willow_client.Client, queue: str) -> int:
+    """By the queue, which is made if it is not there."""
+    allowed = (await client.create(queue, retry_limit=MOST_ATTEMPTS)).retry_limit or MOST_ATTEMPTS
+    if allowed < MOST_ATTEMPTS:
+        logger.warning(
+            "The queue %s has the retry limit %d, so no task is tried more often: set it to %d",
+            queue, allowed, MOST_ATTEMPTS,
+        )  # fmt: skip
+    return allowed
 
 
 def _worker(

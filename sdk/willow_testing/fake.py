@@ -5,81 +5,25 @@
     fake.assert_posted("orders", matching={"order": 17})
 
 The methods are those of `willow_client.Client`; `fake.sync` has those of the blocking client. Time does not pass: a
-delayed message waits until `fake.run(queue, handler, delayed=True)` or a test looks at `fake.posted`.
+delayed message waits until `fake.run(queue, handler, delayed=True)` or a test looks at `fake.posted`, and a
+subscription ends when nothing waits any more.
 """
 
-import asyncio
 import inspect
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
-from willow_client import BadArgument, Draft, GiveUp, Posted, Retry, Timeout
-from willow_client.arguments import as_tags, check_name
+from willow_client import BadArgument, Draft, GiveUp, Posted, Retry, Timeout, Unavailable
+from willow_client.arguments import Tags, as_tags, check_name, check_post
 from willow_client.bodies import Body, WithBody, from_wire, to_wire
 
+from willow_testing.blocking_fake import BlockingFake
+from willow_testing.fake_messages import FakeMessage, FakeWorking, PostedMessage
+
 DEFAULT_ATTEMPTS = 3
-
-
-@dataclass(frozen=True)
-class PostedMessage:
-    """A post as it was made."""
-
-    queue: str
-    body: bytes
-    index: int
-    tags: tuple[str, ...] = ()
-    priority: int = 0
-    delay: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        return self.body.decode()
-
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class FakeMessage(WithBody):
-    """A message in a worker's hands."""
-
-    def __init__(self, fake: "FakeWillow", posted: PostedMessage, attempt: int) -> None:
-        super().__init__(to_wire("body", posted.body))
-        self._fake = fake
-        self._posted = posted
-        self.attempt = attempt
-        self.is_held = True
-        self.queue, self.tags, self.index, self.priority = posted.queue, posted.tags, posted.index, posted.priority
-
-    async def finish(self, reply: Body | None = None, **how: Any) -> None:
-        self._end()
-        self._fake.finished.append(self._posted)
-        self._fake.replies[self.queue, self.index] = None if reply is None else from_wire(to_wire("reply", reply))
-
-    async def fail(self, error: str | None = None, **how: Any) -> None:
-        self._end()
-        if self.attempt >= self._fake.attempts:
-            self._fake.dead.append(self._posted)
-        else:
-            self._fake.put_back(self._posted, self.attempt)
-
-    async def give_up(self, error: str | None = None, **how: Any) -> None:
-        self._end()
-        self._fake.dead.append(self._posted)
-
-    async def release(self, **how: Any) -> None:
-        self._end()
-        self._fake.put_back(self._posted, self.attempt - 1)
-
-    async def keepalive(self, **how: Any) -> None: ...
-
-    def _end(self) -> None:
-        if not self.is_held:
-            raise AssertionError(f"Message {self.index} of {self.queue} has ended already.")
-        self.is_held = False
 
 
 class FakeWillow:
@@ -92,7 +36,11 @@ class FakeWillow:
         self.dead: list[PostedMessage] = []
         self.replies: dict[tuple[str, int], bytes | None] = {}
         self._waiting: dict[str, list[tuple[PostedMessage, int]]] = defaultdict(list)  # with attempts so far
+        self.services: dict[str, Callable[[WithBody], Body]] = {}  # by name: what answers requests
         self._known: dict[tuple[str, str], PostedMessage] = {}  # by queue and dedupe text
+        self._alive: dict[tuple[str, str], PostedMessage] = {}  # by queue and unique text, until they end
+        self._shards: dict[str, int] = {}  # by queue
+        self.is_open = self.is_connected = True
         self.sync = BlockingFake(self)
 
     async def __aenter__(self) -> "FakeWillow":
@@ -112,47 +60,74 @@ class FakeWillow:
         queue: str,
         body: Body,
         *,
-        tags: Iterable[str] = (),
+        tags: Tags = (),
         priority: int = 0,
         delay: float | None = None,
         dedupe: str | None = None,
         **options: Any,
     ) -> PostedMessage:
-        check_name("queue", queue)
-        if dedupe is not None and (queue, dedupe) in self._known:
-            return self._known[queue, dedupe]
+        given = {"priority": priority, "delay": delay, "dedupe": dedupe, **options}
+        check_post(queue, {**given, "tags": tags})
+        unique = options.get("unique")
+        known = self._known.get((queue, dedupe or "")) or self._alive.get((queue, unique or ""))
+        if known is not None:
+            return replace(known, duplicate=True)
         index = 1 + sum(message.queue == queue for message in self.posted)
         data = from_wire(to_wire("message", body))
-        posted = PostedMessage(queue, data, index, as_tags(tuple(tags)), priority, delay, options)
+        shard = self._shards.setdefault(queue, len(self._shards) + 1)
+        posted = PostedMessage(queue, data, index, as_tags(tags), priority, delay, options, shard)
         if dedupe is not None:
             self._known[queue, dedupe] = posted
+        if unique is not None:
+            self._alive[queue, unique] = posted
         self.posted.append(posted)
         self.put_back(posted, 0)
         return posted
 
     async def post_many(self, queue: str, messages: Iterable[Body | Draft], **how: Any) -> Posted:
         result = Posted(errors={})
-        how.pop("window", None)
+        how = {name: value for name, value in how.items() if name == "tags"}
         for place, message in enumerate(messages):
             draft = message if isinstance(message, Draft) else Draft(body=message)
             try:
-                await self.post(
-                    queue, draft.body, priority=draft.priority, delay=draft.delay, dedupe=draft.dedupe, **how
-                )
+                await self.post(queue, draft.body, **_said_by(draft), **how)
             except BadArgument as error:
                 result.errors[place] = error
             else:
                 result.stored += 1
         return result
 
-    async def result(self, message: PostedMessage, **how: Any) -> bytes | None:
+    async def post_to_all(self, queues: Iterable[str], body: Body, **how: Any) -> list[PostedMessage]:
+        return [await self.post(queue, body, **how) for queue in queues]
+
+    async def cancel(self, receipt: PostedMessage, **how: Any) -> bool:
+        """Take back a message that still waits. Returns False if it was too late."""
+        waiting = self._waiting[receipt.queue]
+        left = [entry for entry in waiting if entry[0].index != receipt.index]
+        self._waiting[receipt.queue] = left
+        if len(left) < len(waiting):
+            self.end(receipt, [])
+        return len(left) < len(waiting)
+
+    async def result(self, message: PostedMessage | tuple[int, int], **how: Any) -> bytes | None:
         """The reply of whoever finished it; queues of a fake keep all replies."""
-        if (message.queue, message.index) not in self.replies:
-            raise Timeout(f"Message {message.index} of {message.queue} is not finished.")
-        return self.replies[message.queue, message.index]
+        name = message if isinstance(message, tuple) else (message.shard, message.index)
+        for queue, index in self.replies:
+            if (self._shards[queue], index) == name:
+                return self.replies[queue, index]
+        raise Timeout(f"Message {name[1]} of shard {name[0]} is not finished.")
+
+    async def request(self, service: str, body: Body, **how: Any) -> bytes:
+        """What `services[service]` returns: set it to a function of the request."""
+        if service not in self.services:
+            raise Unavailable("Unavailable", service, f"No worker serves {service}: set `services[{service!r}]`.")
+        return from_wire(to_wire("reply", self.services[service](WithBody(to_wire("body", body)))))
 
     async def create(self, queue: str, **settings: Any) -> None:
         check_name("queue", queue)
+
+    async def register(self, name: str, **how: Any) -> None:
+        check_name("name", name)
 
     # taking
 
@@ -160,6 +135,11 @@ class FakeWillow:
         waiting = self._waiting[posted.queue]
         waiting.append((posted, attempts))
         waiting.sort(key=lambda entry: (-entry[0].priority, entry[0].index))
+
+    def end(self, posted: PostedMessage, among: list[PostedMessage]) -> None:
+        """Its unique text is free again."""
+        self._alive.pop((posted.queue, posted.options.get("unique") or ""), None)
+        among.append(posted)
 
     async def fetch(self, queue: str, **how: Any) -> FakeMessage | None:
         """The next message that is not delayed."""
@@ -170,6 +150,33 @@ class FakeWillow:
         if message is not None:
             await message.finish()
         return message
+
+    async def fetch_many(self, queue: str, count: int, **how: Any) -> list[FakeMessage]:
+        taken = [await self.fetch(queue) for _ in range(min(count, len(self._waiting[queue])))]
+        return [message for message in taken if message is not None]
+
+    async def pop_many(self, queue: str, count: int, **how: Any) -> list[FakeMessage]:
+        taken = await self.fetch_many(queue, count)
+        await self.finish_many(taken)
+        return taken
+
+    async def finish_many(self, messages: Iterable[FakeMessage], **how: Any) -> None:
+        for message in messages:
+            await message.finish()
+
+    def working(self, message: FakeMessage) -> FakeWorking:
+        return FakeWorking(message)
+
+    async def subscribe(self, queue: str, **how: Any) -> AsyncIterator[FakeMessage]:
+        while (message := await self.fetch(queue)) is not None:
+            yield message
+
+    @asynccontextmanager
+    async def worker(self, queue: str, handler: Callable[[FakeMessage], Any], **how: Any) -> AsyncIterator[None]:
+        """Works on what waits when it begins, and when it ends."""
+        await self.run(queue, handler)
+        yield
+        await self.run(queue, handler)
 
     def _take(self, queue: str, *, delayed: bool) -> FakeMessage | None:
         waiting = self._waiting[queue]
@@ -218,6 +225,11 @@ class FakeWillow:
             raise AssertionError(f"Nothing was to be posted, but {len(found)} messages were: {found[:5]}")
 
 
+def _said_by(draft: Draft) -> dict[str, Any]:
+    names = ("priority", "delay", "dedupe", "key", "ttl", "headers", "group", "unique")
+    return {name: value for name in names if (value := getattr(draft, name)) is not None}
+
+
 def _matches(post: PostedMessage, matching: Any) -> bool:
     if matching is None:
         return True
@@ -237,16 +249,3 @@ def _contains(value: Any, part: Any) -> bool:
     if isinstance(part, Mapping) and isinstance(value, Mapping):
         return all(name in value and _contains(value[name], wanted) for name, wanted in part.items())
     return bool(value == part)
-
-
-class BlockingFake:
-    """The same methods, not awaited."""
-
-    def __init__(self, fake: FakeWillow) -> None:
-        self._fake = fake
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._fake, name)
-        if not inspect.iscoroutinefunction(method):
-            return method
-        return lambda *arguments, **how: asyncio.run(method(*arguments, **how))

@@ -9,10 +9,12 @@ WITH waiting AS (
     (
         SELECT * FROM delivery_transactionalpost
         WHERE transaction = ANY (ARRAY(SELECT pg_snapshot_xip(%(seen)s::pg_snapshot))) AND refused IS NULL
+        AND queue <> ALL (%(held)s::text[])
         ORDER BY transaction, id LIMIT %(limit)s
     ) UNION ALL (
         SELECT * FROM delivery_transactionalpost
         WHERE transaction >= pg_snapshot_xmax(%(seen)s::pg_snapshot) AND refused IS NULL
+        AND queue <> ALL (%(held)s::text[])
         ORDER BY transaction, id LIMIT %(limit)s
     )
 ), in_order AS (

@@ -133,6 +133,20 @@ async def test_a_queue_with_a_bound_takes_what_was_committed(broker: Cluster, cl
     assert await bodies(client, queue, 3) == ["1", "2", "3"]
 
 
+async def test_posts_to_a_queue_that_is_not_made_hold_up_no_others(
+    start_cluster: StartCluster, connect: Connect
+) -> None:
+    """More of them than are looked at in one go."""
+    with start_cluster(WILLOW_AUTO_DEFINE="false") as cluster:
+        client = await connect(cluster.node)
+        await client.create("orders")
+        cluster.query("SELECT willow_post('not yet', n::text) FROM generate_series(1, 600) n")
+        cluster.query("SELECT willow_post('orders', 'on its way')")
+        assert await bodies(client, "orders", 1) == ["on its way"]
+        await client.create("not yet")
+        assert await bodies(client, "not yet", 600) == [str(number) for number in range(1, 601)]
+
+
 BAD: dict[str, tuple[str, str]] = {
     "queue": ("willow_post('', 'b')", "queue must be a name of 1 to 200 printable ASCII"),
     "long queue": ("willow_post(repeat('q', 201), 'b')", "queue must be a name of 1 to 200 printable ASCII"),
@@ -145,6 +159,10 @@ BAD: dict[str, tuple[str, str]] = {
     "delay": ("willow_post('q', 'b', delay => 'NaN')", "delay must be seconds"),
     "ttl": ("willow_post('q', 'b', ttl => -1)", "ttl must be seconds"),
     "tags": ("willow_post('q', 'b', tags => ARRAY[''])", "each of tags must be"),
+    "tags in lists": (
+        "willow_post('q', 'b', tags => ARRAY[['a'], ['b']])",
+        "tags must be a list of texts, not of lists",
+    ),
     "many tags": ("willow_post('q', 'b', tags => array_fill('t'::text, ARRAY[65]))", "at most 64 tags"),
     "key": ("willow_post('q', 'b', key => '')", "key must be a text"),
     "dedupe": ("willow_post('q', 'b', dedupe => repeat('d', 501))", "dedupe must be a text"),

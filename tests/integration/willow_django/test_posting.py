@@ -69,19 +69,115 @@ from willow_django.connections import blocking_client
 from willow_django.relaying import relay_some
 from willow_django.models import OutboxMessage
 with transaction.atomic():
-    post({queue!r}, "refused", priority=-1)
+    post({queue!r}, "refused", headers={{"Bad Name": "x"}})
     post({queue!r}, "taken")
 relay_some(blocking_client(), "default")
 print(json.dumps([row.refused for row in OutboxMessage.objects.all()]))
 """
     )
-    assert len(left) == 1 and "priority" in left[0]
+    assert len(left) == 1 and "headers" in left[0]
     assert await bodies(client, queue, 1) == ["taken"]
+
+
+async def test_what_a_relay_brought_before_the_broker_went_away_does_not_come_again(
+    shop_elsewhere: Project, queue: str
+) -> None:
+    """The broker may be away for longer than it knows a repeated post."""
+    left = shop_elsewhere.python(
+        POST
+        + f"""
+from willow_client import ConnectionLost
+from willow_django.connections import blocking_client
+from willow_django.relaying import relay_some
+from willow_django.models import OutboxMessage
+class GoesAway:
+    posts = 0
+    def post(self, *arguments, **how):
+        self.posts += 1
+        if self.posts == 2:
+            raise ConnectionLost("it went away")
+        return blocking_client().post(*arguments, **how)
+with transaction.atomic():
+    post({queue!r}, "brought")
+    post({queue!r}, "not yet")
+try:
+    relay_some(GoesAway(), "default")
+except ConnectionLost:
+    print(json.dumps([bytes(row.body).decode() for row in OutboxMessage.objects.all()]))
+"""
+    )
+    assert left == ["not yet"]
+
+
+async def test_a_full_queue_holds_up_no_other(shop_elsewhere: Project, client: Client, queue: str) -> None:
+    full, other = f"{queue}-full", f"{queue}-other"
+    await client.create(full, max_length=1, overflow="reject")
+    shop_elsewhere.python(
+        POST
+        + f"""
+with transaction.atomic():
+    for number in range(3):
+        post({full!r}, str(number))
+    post({other!r}, "on its way")
+"""
+    )
+    shop_elsewhere.manage("willow_relay", "--once")
+    assert await bodies(client, other, 1) == ["on its way"]
+    assert await bodies(client, full, 1) == ["0"]
+    shop_elsewhere.manage("willow_relay", "--once")
+    assert await bodies(client, full, 1) == ["1"]
+
+
+def test_what_is_wrong_is_said_before_it_is_in_the_outbox(shop_elsewhere: Project, queue: str) -> None:
+    wrong = {"priority": -1, "delay": "5", "ttl": -1, "key": "", "dedupe": "", "group": 5, "unique": "", "tags": [1]}
+    complaints = shop_elsewhere.python(
+        POST
+        + f"""
+said = []
+for field, value in {wrong!r}.items():
+    try:
+        with transaction.atomic():
+            post({queue!r}, "b", **{{field: value}})
+    except ValueError as error:
+        said.append(error.key)
+print(json.dumps(said))
+"""
+    )
+    assert complaints == list(wrong)
 
 
 async def test_awaited_posts(shop: Project, client: Client, queue: str) -> None:
     shop.python(POST + f"import asyncio\nasyncio.run(apost({queue!r}, 'awaited'))")
     assert await bodies(client, queue, 1) == ["awaited"]
+
+
+def test_clients_are_closed_with_their_event_loops(shop: Project, queue: str) -> None:
+    """As in views that are called by WSGI, which have a loop of their own for each request."""
+    first, last = shop.python(
+        POST
+        + f"""
+import asyncio, os
+open_files = []
+for number in range(4):
+    asyncio.run(apost({queue!r}, str(number)))
+    open_files.append(len(os.listdir("/proc/self/fd")))
+print(json.dumps([open_files[0], open_files[-1]]))
+"""
+    )
+    assert first == last
+
+
+def test_a_transaction_without_autocommit_counts(shop: Project, queue: str) -> None:
+    in_outbox = shop.python(
+        POST
+        + f"""
+transaction.set_autocommit(False)
+posted = post({queue!r}, "rolled back")
+transaction.rollback()
+print(json.dumps(posted.in_outbox))
+"""
+    )
+    assert in_outbox is True
 
 
 def test_bad_arguments_are_named(shop: Project, queue: str) -> None:
@@ -111,6 +207,9 @@ print(json.dumps(said))
         ('{"URL": "ws://x/", "OUTBOX": "both"}', 'must be "own" or "shared"'),
         ('{"URL": "ws://x/", "COLOUR": 1}', "There are: URL"),
         ('{"URL": "ws://x/", "DATABASE": "other"}', "must be one of"),
+        ('{"URL": "ws://x/", "DATABASE": ["other"]}', "must be one of"),
+        ('{"URL": "http://x/"}', "Did you mean ws://x/?"),
+        ('{"URL": ["ws://x/", "x:8080"]}', "is no WebSocket URL"),
     ],
 )
 def test_the_check_names_what_is_wrong(shop_elsewhere: Project, willow: str, complaint: str) -> None:

@@ -8,7 +8,7 @@ from tests.integration.willow_django.conftest import ROOT, Project
 
 TESTS_OF_A_PROJECT = """
 from django.db import transaction
-from django.test import TestCase
+from django.test import TestCase, override_settings
 from tests.support.shop import jobs
 from willow_django import post
 from willow_django.testing import assert_posted, posted, run_tasks
@@ -30,6 +30,11 @@ class OrderTests(TestCase):
             result.refresh()
         self.assertEqual([result.status for result in results], ["SUCCESSFUL", "SUCCESSFUL", "FAILED"])
         self.assertEqual([result.attempts for result in results], [1, 3, 1])
+
+    @override_settings(TASKS={"default": {"BACKEND": "willow_django.tasks.WillowBackend", "QUEUES": []}})
+    def test_a_backend_may_have_all_queues(self):
+        jobs.add.using(queue_name="nobody named this").enqueue(1, 2)
+        self.assertEqual(run_tasks(), 1)
 """
 
 

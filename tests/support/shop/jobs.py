@@ -47,6 +47,23 @@ def third_time_lucky(context: Any) -> int:
     return int(context.attempt)
 
 
+@task(retries=5, takes_context=True)
+def sixth_time_lucky(context: Any) -> int:
+    if context.attempt < 6:
+        raise ConnectionError(f"attempt {context.attempt}")
+    return int(context.attempt)
+
+
+@task
+def returns(value: str) -> str:
+    return value.encode().decode("unicode_escape")
+
+
+@task
+def raises(text: str) -> None:
+    raise ValueError(text.encode().decode("unicode_escape"))
+
+
 @task(queue_name="emails", priority=10)
 def which_request() -> str | None:
     return request_id.get()

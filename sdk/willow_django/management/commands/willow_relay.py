@@ -11,7 +11,7 @@ from willow_client import WillowError, sync
 
 from willow_django.conf import willow_settings
 from willow_django.connections import blocking_client
-from willow_django.relaying import relay_some
+from willow_django.relaying import relay_all
 
 logger = logging.getLogger("willow_django")
 
@@ -30,8 +30,7 @@ class Command(BaseCommand):
         settings = willow_settings()
         client = blocking_client()
         if options["once"]:
-            while relay_some(client, settings.database):
-                pass
+            relay_all(client, settings.database)
             return
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -43,7 +42,8 @@ class Command(BaseCommand):
         pause = SHORTEST_PAUSE
         while not stopped.is_set():
             try:
-                pause = 0.0 if relay_some(client, database) else min(max(2 * pause, SHORTEST_PAUSE), poll)
+                brought = relay_all(client, database, stopped.is_set)
+                pause = 0.0 if brought else min(max(2 * pause, SHORTEST_PAUSE), poll)
             except (WillowError, Error) as error:
                 logger.warning("Posts wait in the outbox: %s", error)
                 connections[database].close()
