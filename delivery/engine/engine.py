@@ -50,7 +50,7 @@ from delivery.wakeups.delays import Delays
 from delivery.wakeups.expiries import Expiries
 from queues.definitions import QueueRecord
 
-# Into queues, by the claims of one batch; places that are to be filled weigh, too. One claim that weighs more goes alone.
+# Into queues, by the claims of one batch; places that are to be filled weigh, too. One that weighs more goes alone.
 LOOKS_AT_ONCE = 512
 
 
