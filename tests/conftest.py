@@ -3,6 +3,12 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# An example that takes long is no fault of what is tested: the machine may be slow, and the first text that is drawn
+# waits for the tables of Unicode to be built.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 # The slowest first: a run in several processes is over when the last file is.
 SLOW_SUITES = ("pipeline", "browser", "concurrency", "faults")

@@ -44,7 +44,7 @@ def chromium() -> Iterator[Browser]:
     program = find_browser()
     assert program, f"These tests need one of {', '.join(NAMES)}: on Debian, apt-get install chromium."
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS, timeout=PATIENCE * 1000)
         yield browser
         browser.close()
 
@@ -53,6 +53,7 @@ def chromium() -> Iterator[Browser]:
 def login(broker: Cluster, chromium: Browser) -> dict[str, object]:
     """The cookies of an operator who has logged in by hand."""
     context = chromium.new_context(base_url=broker.node.http_url)
+    context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     page.goto("/admin/")
     page.get_by_label("Username").fill(OPERATOR)

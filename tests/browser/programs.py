@@ -11,6 +11,7 @@ from tests.support.client import Client, connected
 from tests.support.cluster import PATIENCE
 
 Result = TypeVar("Result")
+WHILE_SOMEBODY_CLICKS = 20 * PATIENCE  # seconds that a program waits for what an operator does, page by page
 
 
 class Programs:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.looking import Looks
-from tests.browser.programs import Programs
+from tests.browser.programs import WHILE_SOMEBODY_CLICKS, Programs
 from tests.support.client import Client
 from tests.support.cluster import Cluster
 
@@ -85,7 +85,7 @@ def test_what_a_client_holds_fails_and_goes_to_another(
     programs.run(other.create(queue, retry_delay=0))
     programs.run(other.post(queue, "stuck"))
     programs.run(shipping.fetch(queue))
-    waits = programs.run(other.begin_waiting("fetch", queue, block_timeout=60))
+    waits = programs.run(other.begin_waiting("fetch", queue, block_timeout=WHILE_SOMEBODY_CLICKS))
     open_client(page, name)
     page.get_by_role("link", name="Fail its messages").click()
     expect(page.locator("body")).to_contain_text("It holds 1 message now.")

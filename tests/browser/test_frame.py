@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.looking import GRAVE, PHONE
 from tests.browser.programs import Programs
 from tests.support.client import Client
-from tests.support.cluster import Cluster
+from tests.support.cluster import PATIENCE, Cluster
 
 
 @pytest.fixture
@@ -17,6 +17,7 @@ def client(programs: Programs) -> Client:
 
 def test_nobody_sees_a_screen_without_logging_in(broker: Cluster, chromium: Browser) -> None:
     context = chromium.new_context(base_url=broker.node.http_url)
+    context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     page.goto("/console/queues/")
     expect(page.get_by_label("Username")).to_be_visible()

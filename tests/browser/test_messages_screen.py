@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.looking import Looks
-from tests.browser.programs import Programs
+from tests.browser.programs import WHILE_SOMEBODY_CLICKS, Programs
 from tests.support.client import Client
 from tests.support.cluster import Cluster
 
@@ -74,7 +74,7 @@ def test_chosen_messages_are_retried_moved_reprioritised_and_dropped(
     programs.run(poster.create(target))
     programs.run(poster.post_all(queue, ["delayed"] * 2, delay=3600))
     programs.run(poster.post_all(queue, ["waiting"] * 4))
-    waiting = programs.run(poster.begin_waiting("fetch", target, block_timeout=60))
+    waiting = programs.run(poster.begin_waiting("fetch", target, block_timeout=WHILE_SOMEBODY_CLICKS))
     page.goto(f"/console/messages/?queue={queue}")
 
     choose(page, 1, 3)

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.moves.states import State
 from tests.browser.looking import Looks
-from tests.browser.programs import Programs
+from tests.browser.programs import WHILE_SOMEBODY_CLICKS, Programs
 from tests.support.client import Client
 from tests.support.cluster import Cluster
 
@@ -76,7 +76,7 @@ def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(
     told(page, "is paused: posts are accepted, and no messages are handed out.")
     page.goto(f"/console/queues/?search={queue}")
     expect(page.get_by_role("row", name=queue)).to_contain_text("paused")
-    label = programs.run(client.begin("fetch", queue, block_timeout=60))
+    label = programs.run(client.begin("fetch", queue, block_timeout=WHILE_SOMEBODY_CLICKS))
     queue_page(page, broker, queue)
     page.get_by_role("link", name="Resume").press("Enter")
     page.get_by_role("button", name="Resume").press("Enter")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.client import Client
 from tests.support.cluster import Cluster
-from tests.support.fixtures import Connect, StartCluster, broker, connect, name, queue, start_cluster
+from tests.support.fixtures import NEVER_LAPSE, Connect, StartCluster, broker, connect, name, queue, start_cluster
 
 __all__ = ["broker", "connect", "name", "queue", "start_cluster"]
 
@@ -16,8 +16,7 @@ POSTERS = 20
 
 @pytest.fixture(scope="package")
 def four_nodes(start_cluster: StartCluster) -> Iterator[Cluster]:
-    patient = {"WILLOW_NODE_LAPSE": "60"}  # all four are busy here, and none of them dies
-    with start_cluster(nodes=4, reaper=True, REDIS_URL=os.environ["REDIS_URL"], **patient) as cluster:
+    with start_cluster(nodes=4, reaper=True, REDIS_URL=os.environ["REDIS_URL"], **NEVER_LAPSE) as cluster:
         yield cluster
 
 

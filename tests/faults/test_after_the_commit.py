@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.client import Client
-from tests.support.cluster import Cluster, Node
+from tests.support.cluster import PATIENCE, Cluster, Node
 from tests.support.fixtures import Connect, StartCluster
 from willow_site.processes import ends_with_parent
 from willow_site.project_folder import PROJECT_FOLDER
@@ -89,7 +89,7 @@ async def test_every_poster_is_told_that_it_is_stored(
     with broken_node(cluster, step) as node:
         one, another = await connect(node), await connect(node)
         await one.create(f"{queue}-bounded", max_length=1, overflow="drop_oldest")
-        waiting = await another.begin("fetch", f"{queue}-waited-for", block_timeout=30)
+        waiting = await another.begin("fetch", f"{queue}-waited-for", block_timeout=PATIENCE)
         await one.post(f"{queue}-waited-for", "m")  # alone in its batch, and plain
         for _ in range(2):
             for client in (one, another):

@@ -63,7 +63,7 @@ async def wait_until_blocked(cluster: Cluster, lane: str) -> None:
 async def test_it_goes_back_while_its_client_stays(cluster: Cluster, connect: Connect, queue: str) -> None:
     client, other = await connect(cluster.node), await connect(cluster.node)
     await lose_the_answer_to_its_fetch(cluster, client, queue)
-    answer = await other.ask_until_available("fetch", queue, block_timeout=20)
+    answer = await other.ask_until_available("fetch", queue, block_timeout=PATIENCE)
     assert (answer["body"], answer["attempt"]) == ("m", 1)  # nobody had seen it
 
 
@@ -72,7 +72,7 @@ async def test_what_the_client_knows_stays_with_it(cluster: Cluster, connect: Co
     await client.post(f"{queue}.known", "known")
     known = await client.fetch(f"{queue}.known")
     await lose_the_answer_to_its_fetch(cluster, client, queue)
-    await other.ask_until_available("fetch", queue, block_timeout=20)
+    await other.ask_until_available("fetch", queue, block_timeout=PATIENCE)
     await client.finish(known)
 
 
@@ -83,7 +83,7 @@ async def test_who_waited_for_a_post_that_broke_off_goes_on_waiting(
     poster, reader = await connect(cluster.node), await connect(cluster.node)
     await poster.post(queue, "before")
     await poster.finish(await poster.fetch(queue))
-    label = await reader.begin_waiting("fetch", queue, block_timeout=30)
+    label = await reader.begin_waiting("fetch", queue, block_timeout=PATIENCE)
     with psycopg.connect(cluster.database_url) as blocking:
         blocking.execute(
             "SELECT 1 FROM queues_counter WHERE queue_id = (SELECT id FROM queues_queue WHERE name = %s) FOR UPDATE",

@@ -88,6 +88,19 @@ async def test_a_draining_node_ends_when_the_last_message_was_finished(
     assert cluster.query("SELECT 1 FROM clients_node WHERE name = %s", draining.name) == []
 
 
+async def test_a_node_that_stops_waits_for_claims_to_end(
+    cluster: Cluster, draining: Node, connect: Connect, queue: str
+) -> None:
+    """Whether it has begun to drain or not when they do."""
+    client, there = await connect(draining), await connect(cluster.nodes[1])
+    await there.post(queue, "m")
+    message = await client.fetch(queue)
+    draining.send(signal.SIGTERM)
+    await client.finish(message)
+    await client.closed_by_broker()
+    await there.finds_nothing(queue)
+
+
 async def test_a_draining_node_does_not_wait_for_a_client_that_has_left(
     draining: Node, connect: Connect, queue: str
 ) -> None:

@@ -1,13 +1,12 @@
 """Section 6 of the protocol: nodes that are killed or stopped, and the clients that they leave behind."""
 
 import os
-import signal
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.client import Client
-from tests.support.cluster import Cluster, Node
+from tests.support.cluster import PATIENCE, Cluster, Node
 from tests.support.fixtures import Connect, StartCluster
 
 
@@ -69,17 +68,20 @@ async def test_claims_of_a_killed_node_whose_clients_stay_away_time_out(
     await there.post(queue, "m")
     await client.fetch(queue, work_timeout=2)
     doomed.kill()
-    assert (await there.fetch(queue, block_timeout=30))["attempt"] == 2
+    assert (await there.fetch(queue, block_timeout=PATIENCE))["attempt"] == 2
 
 
 async def test_no_claim_runs_out_while_its_node_is_dead_and_nobody_has_noticed(
     cluster: Cluster, doomed: Node, there: Client, connect: Connect, connect_when_available: Connect, queue: str
 ) -> None:
-    """The claim would end before the node counts as dead (WILLOW_NODE_LAPSE), but its time starts again."""
+    """The claim would end before the node counts as dead (WILLOW_NODE_LAPSE), but its time starts again.
+
+    It is nearly as long as that: so long a machine may take to kill the node, and later to finish.
+    """
     client = await connect(doomed)
     await there.create(queue, retry_delay=0)
     await there.post(queue, "m")
-    message = await client.fetch(queue, work_timeout=0.7)
+    message = await client.fetch(queue, work_timeout=2.5)
     doomed.kill()
     again = await connect_when_available(cluster.nodes[1], id=client.id)
     await again.finish(message)
@@ -107,18 +109,6 @@ async def test_a_node_that_stops_lets_its_clients_go_on_elsewhere(
     again = await connect_when_available(cluster.nodes[1], id=client.id)
     await there.finds_nothing(queue)
     await again.finish(message)
-
-
-async def test_a_node_that_stops_waits_for_claims_to_end(
-    doomed: Node, there: Client, connect: Connect, queue: str
-) -> None:
-    client = await connect(doomed)
-    await there.post(queue, "m")
-    message = await client.fetch(queue)
-    doomed.send(signal.SIGTERM)
-    await client.finish(message)
-    await client.closed_by_broker()
-    await there.finds_nothing(queue)
 
 
 async def test_queues_can_be_made_right_after_another_node_died(doomed: Node, there: Client, queue: str) -> None:

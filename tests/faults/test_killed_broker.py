@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cluster import PATIENCE
 from tests.support.fixtures import Connect, StartCluster
 
 STORED = "SELECT convert_from(body, 'UTF8') FROM delivery_message ORDER BY index"
@@ -47,9 +48,9 @@ async def test_another_reaper_takes_over_from_one_that_was_killed(
         await client.post(queue, "m")
         reapers = [cluster.add_reaper()]
         await client.fetch(queue, work_timeout=0.1)
-        await client.fetch(queue, work_timeout=1000, block_timeout=30)  # the first reaper is at work
+        await client.fetch(queue, work_timeout=1000, block_timeout=PATIENCE)  # the first reaper is at work
         reapers.append(cluster.add_reaper())
         reapers[0].kill()
         cluster.query("UPDATE delivery_message SET lease_until = now()")
-        assert (await client.fetch(queue, block_timeout=30))["attempt"] == 3
+        assert (await client.fetch(queue, block_timeout=PATIENCE))["attempt"] == 3
         await client.close()

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.client import Client, claim
-from tests.support.cluster import PATIENCE, Cluster, running_cluster
+from tests.support.cluster import PATIENCE, THROUGH_RESTARTS, Cluster, running_cluster
 from tests.support.fixtures import Connect
+from tests.support.scrapes import scrape
 from tests.support.storage import Storage
 from willow_site.processes import wait_until
 
@@ -17,14 +18,14 @@ def cluster(storage: Storage, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield cluster
 
 
-PURPOSES = ("claims", "doors", "jobs", "large posts", "posts", "queues", "reaper", "streams")
-CONNECTIONS = [f"willow {purpose}" for purpose in PURPOSES]
+LANES = {"claims", "doors", "jobs", "large posts", "posts", "queues", "streams"}
+REAPER = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'willow reaper'"
 
 
 @pytest.fixture
 def outage(storage: Storage, cluster: Cluster) -> Iterator[Storage]:
     """The storage, which the test stops; it is back afterwards. Nobody is still busy with the last outage."""
-    assert wait_until(lambda: _connections_of(cluster) == CONNECTIONS, PATIENCE)
+    assert wait_until(lambda: _lanes_connected(cluster) == LANES and bool(cluster.query(REAPER)), PATIENCE)
     yield storage
     storage.start()
 
@@ -88,7 +89,7 @@ async def test_a_connection_goes_on_when_the_storage_is_back(outage: Storage, cl
 
 
 async def test_a_blocked_fetch_outlasts_the_outage(outage: Storage, client: Client, queue: str) -> None:
-    label = await client.begin_waiting("fetch", queue, block_timeout=30)
+    label = await client.begin_waiting("fetch", queue, block_timeout=THROUGH_RESTARTS)
     outage.stop()
     outage.start()
     await client.ask_until_available("post", queue, message="m", notify=["sync"])
@@ -100,21 +101,28 @@ async def test_an_idle_broker_has_found_its_storage_again_before_anybody_asks(
 ) -> None:
     """Nobody must pay with an error for an outage that is long over."""
     await client.post(queue, "m")
+    before = _connections_made(cluster)
     outage.stop()
     outage.start()
-    assert wait_until(lambda: _connections_of(cluster) == CONNECTIONS, PATIENCE)
+    assert wait_until(lambda: _lanes_connected(cluster) == LANES and _made_anew(cluster, before), PATIENCE)
     await client.post(queue, "m")
     await client.fetch_all(queue, 2)
     await client.create(f"{queue}-new")
 
 
-def _connections_of(cluster: Cluster) -> list[str]:
-    """What the connections of the node and the reaper to the storage are for."""
-    statement = (
-        "SELECT application_name FROM pg_stat_activity"
-        " WHERE datname = current_database() AND application_name LIKE 'willow %%' ORDER BY 1"
-    )
-    return [name for (name,) in cluster.query(statement)]
+def _lanes_connected(cluster: Cluster) -> set[str]:
+    """As the node sees it: PostgreSQL knows a connection before the node may use it."""
+    return {labels["lane"] for labels, value in scrape(cluster.node).all("willow_lane_connected") if value}
+
+
+def _connections_made(cluster: Cluster) -> dict[str, float]:
+    """By lane: how many there were so far."""
+    return {labels["lane"]: value for labels, value in scrape(cluster.node).all("willow_lane_connections_total")}
+
+
+def _made_anew(cluster: Cluster, before: dict[str, float]) -> bool:
+    """Whether each lane has another connection: it may take a while to notice that its last one has gone."""
+    return all(made > before[lane] for lane, made in _connections_made(cluster).items())
 
 
 async def test_nobody_comes_in_while_the_storage_is_gone(outage: Storage, cluster: Cluster, connect: Connect) -> None:
@@ -134,7 +142,7 @@ async def test_who_left_during_the_outage_has_left(
     await client.close()
     outage.start()
     other = await connect_when_available(cluster.node)
-    answer = await other.ask_until_available("fetch", queue, block_timeout=10)
+    answer = await other.ask_until_available("fetch", queue, block_timeout=PATIENCE)
     assert (answer["type"], answer.get("attempt")) == ("message", 2)
     again = await connect_when_available(cluster.node, id=client.id)
     assert again.id == client.id

@@ -23,7 +23,9 @@ from pipeline.options import Options
 from pipeline.progress import Silent
 from pipeline.run import backfill, run
 from pipeline.runs import Run
+from tests.support.cluster import PATIENCE
 from tests.support.databases import query
+from willow_site.processes import wait_until
 
 NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
 YESTERDAY = NOON - timedelta(days=1)
@@ -83,9 +85,20 @@ class Ledger:
         self.query("SELECT willow_journal_make_day(%s)", day)
 
     def write(self, *rows: dict[str, Any]) -> None:
-        """All rows in one transaction."""
+        """All rows in one transaction, which is settled when this returns."""
         with psycopg.connect(self.url) as connection:
             write_rows(connection, rows)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until a run can read all that was written so far.
+
+        It reads no further than to the oldest transaction that is under way, in whichever database of the server: and
+        the broker of other tests writes its heartbeat all the while.
+        """
+        [(now,)] = self.query("SELECT pg_current_xact_id()")
+        settled = "SELECT pg_snapshot_xmin(pg_current_snapshot()) > %s::xid8"
+        assert wait_until(lambda: self.query(settled, str(now)) == [(True,)], PATIENCE)
 
     def run(self, spark: SparkSession, **how: Any) -> Run:
         return run(spark, self.options, progress=Silent(), **how)

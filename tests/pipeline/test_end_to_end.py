@@ -20,6 +20,7 @@ async def test_what_clients_did_is_what_the_facts_say(
     await client.pop(queue, tags=["eu"])
     await client.fail(await client.fetch(queue, tags=["eu"]), error="order 4711 is gone")
     ledger = Ledger(broker.database_url, tmp_path / "archive")
+    ledger.settle()
     ledger.run(spark)
     assert ledger.query(
         "SELECT posted, finished, popped, failed, dead, dead_by_reason, bytes, queue_tags, work_max > 0"

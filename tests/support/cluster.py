@@ -105,7 +105,7 @@ class Node(WillowProcess):
         try:
             with socket.create_connection(("127.0.0.1", self.port)) as probe:
                 return bool(probe.getsockname() != probe.getpeername())
-        except ConnectionRefusedError:
+        except OSError:  # refused, or cut off again: a node that stops lets connections go that it has not taken yet
             return False
 
 

@@ -13,6 +13,8 @@ from psycopg import sql
 
 from willow_site.project_folder import PROJECT_FOLDER
 
+QUERIES = "queries of a test"
+
 
 class Databases:
     """Those of one PostgreSQL server."""
@@ -59,6 +61,7 @@ def _new_name() -> str:
 
 def query(url: str, statement: LiteralString, *parameters: Any) -> list[Any]:
     """The rows that a statement gives, committed before they are returned."""
-    with psycopg.connect(url, autocommit=True) as connection:
+    # Named, because PostgreSQL may list a session for a while after its client has left, and some tests count sessions.
+    with psycopg.connect(url, autocommit=True, application_name=QUERIES) as connection:
         cursor = connection.execute(statement, parameters)
         return cursor.fetchall() if cursor.description is not None else []

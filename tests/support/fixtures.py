@@ -19,6 +19,10 @@ Connect = Callable[..., Awaitable[Client]]
 StartCluster = Callable[..., AbstractContextManager[Cluster]]
 
 
+# Of nodes that no test harms: on a busy machine one may stand still for seconds, and would be taken for dead.
+NEVER_LAPSE = {"WILLOW_NODE_LAPSE": "60"}
+
+
 @cache  # each folder of tests has its own instance of a fixture, but one template is enough
 def _databases() -> Databases:
     return Databases(os.environ["DATABASE_URL"])
@@ -39,14 +43,17 @@ def start_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartClu
 @pytest.fixture(scope="package")
 def broker(start_cluster: StartCluster) -> Iterator[Cluster]:
     """One node and a reaper, shared by the tests of a folder that do it no harm. Idle ones would slow others down."""
-    with start_cluster(reaper=True) as cluster:
+    with start_cluster(reaper=True, **NEVER_LAPSE) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="package")
 def three_nodes(start_cluster: StartCluster) -> Iterator[Cluster]:
     """Three nodes that wake each other over Redis, and a reaper; shared by the tests of a folder that do no harm."""
-    with throwaway_valkey() as redis_url, start_cluster(nodes=3, reaper=True, REDIS_URL=redis_url) as cluster:
+    with (
+        throwaway_valkey() as redis_url,
+        start_cluster(nodes=3, reaper=True, REDIS_URL=redis_url, **NEVER_LAPSE) as cluster,
+    ):
         yield cluster
 
 

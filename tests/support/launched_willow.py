@@ -19,7 +19,9 @@ from willow_site.launcher.foreground import without_settings
 from willow_site.processes import ProcessIdentity
 from willow_site.project_folder import PROJECT_FOLDER
 
-PATIENCE = 60  # seconds until a test gives up on something that should happen
+# Seconds until a test gives up on something that should happen. A first start makes a PostgreSQL and all its tables,
+# which takes minutes on a machine that does other work.
+PATIENCE = 180
 
 
 def free_port() -> int:

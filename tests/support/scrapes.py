@@ -6,7 +6,8 @@ from urllib.error import HTTPError
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.cluster import PATIENCE, Node
+from tests.support.cluster import PATIENCE, Cluster, Node
+from willow_site.processes import wait_until
 
 Labels = Mapping[str, str]
 
@@ -54,3 +55,8 @@ def scrape(node: Node, **headers: str) -> Scrape:
     status, text, _ = fetch(node, "/metrics", **headers)
     assert status == 200, text
     return Scrape(text)
+
+
+def wait_for_reaper(cluster: Cluster) -> None:
+    """Until it has done its duties once: there is nothing to scrape of them before."""
+    assert wait_until(lambda: bool(scrape(cluster.node).all("willow_reaper_handled_total")), PATIENCE)

@@ -90,6 +90,15 @@ async def begin_request(frontend: Client, service: str, body: str, **fields: Any
     return label
 
 
+def end_claims(cluster: Cluster, service: str) -> None:
+    """Let the time of all requests be over that workers hold; who gets them next has the usual time again."""
+    cluster.query(
+        "UPDATE delivery_message SET lease_until = now() WHERE lease_until IS NOT NULL"
+        " AND queue_id = (SELECT id FROM queues_queue WHERE name = %s)",
+        f"service:{service}",
+    )
+
+
 def configure(cluster: Cluster, service: str, config: dict[str, Any], heartbeat_interval: float = 5) -> None:
     """As the admin does it, but for the hint."""
     cluster.query(

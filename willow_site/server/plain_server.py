@@ -94,6 +94,9 @@ class PlainServer(Server):
         self.http_factory = CountingHTTPFactory(self, self._connections)
         self.ws_factory.connections = self._connections
         self.ws_factory.protocol = self.websocket_protocol
+        # Before anybody can connect: who sees that the node is up may stop it at once, and it leaves in good order.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._stop_once)
         self._bound_socket.setblocking(False)  # as Twisted expects it
         self._bound_socket.listen(BACKLOG)
         factory = self.http_factory
@@ -105,8 +108,6 @@ class PlainServer(Server):
         self._port = reactor.adoptStreamPort(self._bound_socket.fileno(), self._bound_socket.family, factory)
         self._bound_socket.close()  # Twisted has its own handle: with this one open the port would stay open too
         logger.info("Node %s listens at %s.", self._node_name, self._address)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            self._loop.add_signal_handler(number, self._stop_once)
 
     def kill_all_applications(self) -> Any:
         """As Daphne does it, which expects an application of each connection: one with half a request has none."""

@@ -15,7 +15,7 @@ async def test_an_empty_queue_answers_at_once(client: Client, queue: str) -> Non
 
 
 async def test_an_empty_queue_answers_when_block_timeout_is_over(client: Client, queue: str) -> None:
-    label = await client.begin_waiting("fetch", queue, block_timeout=0.2)
+    label = await client.begin_waiting("fetch", queue, block_timeout=2)  # longer than the answer to another
     assert client.unread(label) == []
     await client.expect(label, type="nomessage")
 

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.support.client import Client, Fields
 from tests.support.cluster import PATIENCE, Cluster, Node
 from tests.support.fixtures import Connect, StartCluster
-from tests.support.keys import ClientKey, Grants, make_key
+from tests.support.keys import Grants, make_key
 from willow_site.project_folder import PROJECT_FOLDER
 
 PERMISSIONS = {"post", "fetch", "create", "serve", "request", "admin"}
@@ -209,7 +209,7 @@ async def test_what_a_client_read_and_held_is_not_restored_without_the_grant(
     other_queue = f"{queue}-other"
     key = make_key(broker, {f"{queue}*": {"fetch"}})
     first = await connect(headers=key.headers, hold=PATIENCE)
-    await register(first, key)
+    await first.register(key.client)
     for label, name in ((1001, queue), (1002, other_queue)):
         await first.send({"type": "subscribe", "queue": name, "label": label})
         await first.expect(label, type="subscribed")
@@ -218,19 +218,13 @@ async def test_what_a_client_read_and_held_is_not_restored_without_the_grant(
     await first.close()
     key.grant({other_queue: {"fetch"}})
     second = await connect(headers=key.headers)
-    await register(second, key)
+    await second.register_when_free(key.client)
     await second.expect(1002, type="message", body="held")
     await client.post(queue, "not granted any more")
     await client.post(other_queue, "still granted")
     await second.expect(1002, type="message", body="still granted")
     assert not second.unread()
     assert (await client.fetch(queue))["body"] == "not granted any more"
-
-
-async def register(client: Client, key: ClientKey) -> None:
-    label = client.label()
-    await client.send({"type": "register", "name": key.client, "persistent": True, "label": label})
-    await client.expect(label, type="registered")
 
 
 async def test_nobody_else_becomes_a_client_that_has_keys(broker: Cluster, connect: Connect, client: Client) -> None:

@@ -13,7 +13,7 @@ async def test_an_empty_queue_answers_at_once_without_a_timeout(client: Client, 
 
 
 async def test_an_empty_queue_answers_when_the_timeout_is_over(client: Client, queue: str) -> None:
-    label = await client.begin_waiting("pop", queue, timeout=0.2)
+    label = await client.begin_waiting("pop", queue, timeout=2)  # longer than the answer to another
     assert client.unread(label) == []
     await client.expect(label, type="nomessage")
 

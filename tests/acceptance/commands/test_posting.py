@@ -124,7 +124,7 @@ async def test_a_delayed_message_is_held_back(client: Client, queue: str) -> Non
 
 
 async def test_delayed_messages_come_when_they_are_due(client: Client, queue: str) -> None:
-    await client.post(queue, "second", delay=0.4)
+    await client.post(queue, "second", delay=3)  # not before the other one is posted and fetched
     await client.post(queue, "first", delay=0.1)
     bodies = [(await client.fetch(queue, block_timeout=60))["body"] for _ in range(2)]
     assert bodies == ["first", "second"]
@@ -146,9 +146,10 @@ async def test_a_message_past_its_time_to_live_goes_to_the_dead_letter_queue(
     assert reason == [("expired",)]
 
 
-async def test_the_time_to_live_ends_a_claim_too(client: Client, queue: str) -> None:
-    await client.post(queue, "m", ttl=0.5)
+async def test_the_time_to_live_ends_a_claim_too(broker: Cluster, client: Client, queue: str) -> None:
+    await client.post(queue, "m", ttl=3600)
     message = await client.fetch(queue)
+    broker.query("UPDATE delivery_message SET expires_at = now() WHERE queue_id = %s", message["shard"])
     await client.fetch(f"{queue}.dead", block_timeout=60)
     label = await client.begin("finish", **claim(message))
     await client.expect(label, code="NoObject", key=f"{message['shard']}/{message['sequence']}")

@@ -85,24 +85,33 @@ async def test_when_one_is_dead_its_followers_go_on(clients: list[Client], queue
     assert (dead["body"], dead["group"]) == ("1", "g")
 
 
+# What time does to the first message of a queue. To wait for it would be a race with what the test does meanwhile.
+TIME_IS_OVER = {
+    "timeout": "UPDATE delivery_message SET lease_until = now() WHERE queue_id = %s AND index = 1",
+    "expired": "UPDATE delivery_message SET expires_at = now() WHERE queue_id = %s AND index = 1",
+    "due": "UPDATE delivery_message SET available_at = now() WHERE queue_id = %s AND index = 1",
+}
+
+
 @pytest.mark.parametrize("ending", ["disconnect", "timeout", "release", "expired", "cancel", "popped"])
 async def test_however_the_first_goes_the_next_one_follows(
     clients: list[Client], connect: Connect, three_nodes: Cluster, queue: str, ending: str
 ) -> None:
     await clients[0].create(queue, group_in_flight=1, retry_limit=9)
-    first = await clients[0].post(queue, "1", group="g", **({"ttl": 1} if ending == "expired" else {}))
+    first = await clients[0].post(queue, "1", group="g", **({"ttl": 3600} if ending == "expired" else {}))
     await clients[0].post(queue, "2", group="g")
     expected = "1"
     if ending in ("disconnect", "timeout", "release", "expired"):
         holder = await connect(three_nodes.nodes[1])
-        message = await holder.fetch(queue, work_timeout=1 if ending == "timeout" else 300)
+        message = await holder.fetch(queue)
         await clients[2].finds_nothing(queue)
         if ending == "disconnect":
             await holder.close()
         elif ending == "release":
             await holder.begin("release", queue, **{key: message[key] for key in ("sequence", "shard", "index")})
-        elif ending == "expired":
-            expected = "2"
+        else:
+            three_nodes.query(TIME_IS_OVER[ending], first["shard"])
+            expected = "2" if ending == "expired" else "1"
     elif ending == "cancel":
         label = await clients[0].begin("cancel", queue, shard=first["shard"], index=first["index"])
         await clients[0].expect(label, notice="write")
@@ -115,7 +124,7 @@ async def test_however_the_first_goes_the_next_one_follows(
 
 
 async def test_a_client_that_comes_back_to_another_node_lets_the_next_one_go(
-    three_nodes: Cluster, connect: Connect, queue: str
+    three_nodes: Cluster, connect: Connect, connect_when_available: Connect, queue: str
 ) -> None:
     """To a node that has never heard of the queue."""
     holder = await connect(three_nodes.nodes[0], hold=PATIENCE)
@@ -123,7 +132,7 @@ async def test_a_client_that_comes_back_to_another_node_lets_the_next_one_go(
     await holder.post_all(queue, ["1", "2", "3"], group="g")
     first = await holder.fetch(queue)
     await holder.close()
-    back = await connect(three_nodes.nodes[1], id=holder.id)
+    back = await connect_when_available(three_nodes.nodes[1], id=holder.id)
     await back.finish(first)
     reader = await connect(three_nodes.nodes[2])
     assert (await next_one(reader, queue))["body"] == "2"
@@ -151,12 +160,13 @@ async def test_priority_goes_before_age(client: Client, queue: str) -> None:
         await client.finish(message)
 
 
-async def test_delayed_ones_join_their_group_when_they_are_due(client: Client, queue: str) -> None:
+async def test_delayed_ones_join_their_group_when_they_are_due(broker: Cluster, client: Client, queue: str) -> None:
     await client.create(queue, group_in_flight=1)
-    await client.post(queue, "later", group="g", delay=0.2)
+    later = await client.post(queue, "later", group="g", delay=3600)
     await client.post(queue, "now", group="g")
     first = await client.fetch(queue)
     assert first["body"] == "now"
+    broker.query(TIME_IS_OVER["due"], later["shard"])
     await client.finish(first)
     assert (await next_one(client, queue))["body"] == "later"
 

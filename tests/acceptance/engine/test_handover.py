@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.support.client import Client
-from tests.support.cluster import Cluster
+from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import Connect, StartCluster
 
 STORE_AS_ANOTHER_NODE = """
@@ -141,7 +141,7 @@ async def test_the_more_urgent_of_a_batch_comes_first(
 async def finds_what_it_posts_after(reader: Client, queue: str) -> None:
     """Take what is there, so that the queue runs dry; what is posted next is no less there."""
     first = await reader.expect(await reader.begin("fetch", queue, count=2), type="message")
-    fetch = {"type": "fetch", "queue": queue, "block_timeout": 1, "label": reader.label()}
+    fetch = {"type": "fetch", "queue": queue, "block_timeout": PATIENCE, "label": reader.label()}
     await reader.send({"type": "post", "queue": queue, "message": "m"}, fetch)
     second = await reader.expect(fetch["label"], type="message", body="m")
     for message in (first, second):

@@ -66,7 +66,7 @@ async def test_every_end_of_a_claim_frees_its_place(
     holder = await connect(three_nodes.nodes[1])
     await clients[0].create(queue, max_in_flight=1, retry_limit=1 if ending == "dead" else 9, retry_delay=0)
     await clients[0].post_all(queue, ["a", "b"])
-    message = await holder.fetch(queue, work_timeout=1 if ending == "timeout" else 300)
+    message = await holder.fetch(queue)
     await clients[2].finds_nothing(queue)
     waiting = await clients[2].begin("fetch", queue, block_timeout=PATIENCE)
     if ending == "finish":
@@ -79,6 +79,12 @@ async def test_every_end_of_a_claim_frees_its_place(
         await holder.begin("release", queue, **{key: message[key] for key in ("sequence", "shard", "index")})
     elif ending == "disconnect":
         await holder.close()
+    else:  # the time of the claim is over
+        three_nodes.query(
+            "UPDATE delivery_message SET lease_until = now() WHERE queue_id = %s AND index = %s",
+            message["shard"],
+            message["index"],
+        )
     again = "b" if ending in ("finish", "delayed", "dead") else "a"
     await clients[2].expect(waiting, type="message", body=again)
 
@@ -151,13 +157,14 @@ async def test_all_nodes_together_keep_to_the_rate(clients: list[Client], queue:
             times.append(time.monotonic())
 
     readers = [asyncio.create_task(read(client, label)) for client, label in zip(clients, labels, strict=True)]
+    began = time.monotonic()
     await clients[0].post_all(queue, ["m"] * 20)
     async with asyncio.timeout(PATIENCE):
         while len(times) < 20:
             await asyncio.sleep(LOOK_SECONDS)
     for reader in readers:
         reader.cancel()
-    assert times[-1] - times[0] >= 19 / 20 * 0.95
+    assert times[-1] - began >= 19 / 20 * 0.95  # not from the first on, of which we may have heard late
 
 
 async def test_pops_keep_to_the_rate(client: Client, queue: str) -> None:

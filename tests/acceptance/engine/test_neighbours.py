@@ -129,7 +129,7 @@ async def test_requests_that_wait_hold_no_connection_and_are_bounded(
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WAITS + 4))  # a thread for each of our calls
     shard = (await client.create(queue))["shard"]
     waiting = [
-        asyncio.create_task(call(broker.node, "POST", f"/api/messages/{action}/", {"queue": queue, "timeout": 20}))
+        asyncio.create_task(call(broker.node, "POST", f"/api/messages/{action}/", {"queue": queue, "timeout": 30}))
         for action in ("pop", "fetch")
         for _ in range(WAITS // 2 + 1)
     ]
@@ -149,7 +149,7 @@ async def test_requests_that_wait_hold_no_connection_and_are_bounded(
 async def test_a_caller_that_has_gone_takes_nothing(broker: Cluster, client: Client, queue: str) -> None:
     shard = (await client.create(queue))["shard"]
     _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(broker.node.http_url).port)
-    body = b'{"queue": "%s", "timeout": 20}' % queue.encode()
+    body = b'{"queue": "%s", "timeout": 30}' % queue.encode()
     writer.write(
         b"POST /api/messages/pop/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\n\r\n%s" % (len(body), body)

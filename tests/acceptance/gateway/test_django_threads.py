@@ -11,7 +11,7 @@ from willow_site.request_slots import SLOTS
 
 CONNECTIONS = """
     SELECT pid FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name NOT LIKE 'willow %%' AND state = 'idle' ORDER BY pid
+    WHERE datname = current_database() AND application_name = '' AND state = 'idle' ORDER BY pid
 """
 
 

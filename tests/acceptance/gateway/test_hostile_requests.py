@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.support.client import Client
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.scrapes import fetch
+from willow_site.login_throttle import BURST_SECONDS
 
 MEBIBYTE = 1024 * 1024
 CHUNK = b"10000\r\n" + bytes(0x10000) + b"\r\n"
@@ -98,12 +100,19 @@ async def test_large_bodies_that_never_come_leave_room_for_small_ones(cluster: C
 
 async def test_half_a_request_ends_in_time(cluster: Cluster) -> None:
     halves = [await begin(cluster, "GET /healthz HTTP/1.1", more=True) for _ in range(500)]
-    halves.append(await begin(cluster, "GET /connect/ HTTP/1.1", "Upgrade: websocket", more=True))
     assert fetch(cluster.node, "/healthz")[0] == 200
-    for request in (halves[0], halves[-1]):
+    # The last ones: by the time that all are there, the time of the first may be over.
+    watched = [
+        await begin(cluster, "GET /healthz HTTP/1.1", more=True),
+        await begin(cluster, "GET /connect/ HTTP/1.1", "Upgrade: websocket", more=True),
+    ]
+    for request in watched:
         assert await request.send(b"X-More: ")
+    for request in watched:
         status, problem = await request.answer()
         assert (status, problem["detail"]) == (408, "The request was not complete after 10 seconds.")
+    for request in (*halves, *watched):
+        await request.end()
 
 
 async def test_many_logins_at_once_are_refused_quickly_and_probes_answer(cluster: Cluster) -> None:
@@ -124,10 +133,12 @@ async def test_many_logins_at_once_are_refused_quickly_and_probes_answer(cluster
         await request.end()
         return int(head.split()[1])
 
+    began = time.monotonic()
     logins = [asyncio.create_task(log_in(number)) for number in range(220)]
     assert fetch(cluster.node, "/healthz")[0] == 200
     statuses = await asyncio.gather(*logins)
-    assert statuses.count(429) + statuses.count(503) >= 190
+    allowed = BURST_SECONDS + (time.monotonic() - began)  # one a second; on a slow machine more come in their time
+    assert statuses.count(403) <= allowed + 1
     assert set(statuses) <= {403, 429, 503}, set(statuses)  # 403: looked at, and its form was not ours
 
 

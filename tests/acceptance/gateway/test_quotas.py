@@ -155,6 +155,10 @@ async def test_a_key_is_good_from_its_addresses_only(broker: Cluster, connect: C
     assert (await connect(headers=key.headers)).id
 
 
+# It writes no heartbeats, and must not lapse before anybody has looked.
+ANOTHER_NODE = "INSERT INTO clients_node (name, url, heartbeat_at) VALUES ('another', '', now() + interval '1 hour')"
+
+
 async def until_refused(cluster: Cluster, queue: str, alarm: str) -> None:
     """By `willow_post`, as soon as a heartbeat has told the database."""
     with pytest.raises(psycopg.errors.InsufficientResources, match=f"short of {alarm}"):
@@ -198,7 +202,7 @@ async def test_a_node_that_is_short_refuses_posts_and_nothing_else(
         metrics = (await call(cluster.node, "GET", "/metrics")).content.decode()
         assert f'willow_alarm{{node="node-0",of="{alarm}"}} 1.0' in metrics
         await until_refused(cluster, queue, alarm)
-        cluster.query("INSERT INTO clients_node (name, url) VALUES ('another', '')")  # that is short of nothing
+        cluster.query(ANOTHER_NODE)  # that is short of nothing
         await until_taken(cluster, queue)
         cluster.query("DELETE FROM clients_node WHERE name = 'another'")
         await until_refused(cluster, queue, alarm)

@@ -17,7 +17,7 @@ from tests.support.client import Client
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.launched_willow import free_port
-from tests.support.scrapes import scrape
+from tests.support.scrapes import scrape, wait_for_reaper
 from willow_site.processes import wait_until
 from willow_site.project_folder import PROJECT_FOLDER
 
@@ -37,6 +37,7 @@ def rules() -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
     with start_cluster(reaper=True, WILLOW_METRICS_SECONDS="0.1") as cluster:
+        wait_for_reaper(cluster)
         yield cluster
 
 
@@ -47,6 +48,8 @@ async def client(cluster: Cluster, connect: Connect) -> Client:
 
 async def test_they_use_metrics_and_labels_that_there_are(cluster: Cluster, client: Client, queue: str) -> None:
     await client.post(queue, "a")
+    # Figures of the database may be a moment old.
+    assert wait_until(lambda: scrape(cluster.node).value("willow_queue_ready", queue=queue) == 1, PATIENCE)
     found = scrape(cluster.node)
     names = found.names | OF_PROMETHEUS | {"willow_refusals_total"}  # counted from the first refusal on
     for rule in rules():

@@ -12,7 +12,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from tests.support.client import Client
 from tests.support.cluster import PATIENCE, Cluster, WillowProcess
 from tests.support.fixtures import Connect, StartCluster
-from tests.support.scrapes import Scrape, fetch, scrape
+from tests.support.scrapes import Scrape, fetch, scrape, wait_for_reaper
 from tests.support.workers import working
 from willow_site.embedded.valkey import throwaway_valkey
 from willow_site.launcher.service_checks import BROKER_CONNECTIONS
@@ -26,6 +26,7 @@ NO_CACHE = {"WILLOW_METRICS_SECONDS": "0.1"}
 def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
     """Whose figures are nobody else's doing."""
     with start_cluster(reaper=True, **NO_CACHE, WILLOW_METRICS_QUEUES="3") as cluster:
+        wait_for_reaper(cluster)
         yield cluster
 
 
@@ -104,7 +105,7 @@ async def test_batches_have_sizes_and_times(cluster: Cluster, client: Client, qu
 
 
 async def test_sockets_workers_and_refusals(cluster: Cluster, connect: Connect, client: Client, service: str) -> None:
-    before = scrape(cluster.node)
+    before = fresh_scrape(cluster, "willow_sockets", 1)  # that of the last test may be on its way out
     worker = await working(await connect(cluster.node), service)
     await client.send({"type": "no such command"})
     await client.expect(None, code="BadRequest")
@@ -211,10 +212,9 @@ async def test_a_database_that_does_not_answer_holds_up_no_scrape(start_cluster:
 async def test_one_scrape_tells_of_all_processes_on_the_port(
     start_cluster: StartCluster, connect: Connect, tmp_path: Path
 ) -> None:
-    with (
-        throwaway_valkey() as redis_url,
-        start_cluster(REDIS_URL=redis_url, WILLOW_PROCESSES="2", WILLOW_HOME=str(tmp_path), **NO_CACHE) as cluster,
-    ):
+    # A process that stands still for longer than that is taken for gone, and a busy machine stands still for seconds.
+    settings = {"WILLOW_PROCESSES": "2", "WILLOW_HOME": str(tmp_path), "WILLOW_NODE_LAPSE": "10", **NO_CACHE}
+    with throwaway_valkey() as redis_url, start_cluster(REDIS_URL=redis_url, **settings) as cluster:
         first = cluster.node
         environ = {**first._environ, "WILLOW_PROCESS_NUMBER": "1"}
         second = WillowProcess("serve", environ, tmp_path / "second.log")
@@ -314,6 +314,7 @@ async def test_the_page_describes_every_metric(cluster: Cluster, client: Client,
 async def _names(cluster: Cluster, client: Client, queue: str) -> set[str]:
     """Of all samples that there can be."""
     await client.post(queue, "m")
+    assert wait_until(lambda: bool(scrape(cluster.node).all("willow_queue_ready")), PATIENCE)
     return fresh_scrape(cluster, "willow_database_up", 1).names
 
 

@@ -8,13 +8,13 @@ from defusedxml.ElementTree import fromstring
 
 from tests.support.client import Client
 from tests.support.cluster import Cluster
-from tests.support.fixtures import Connect, StartCluster
+from tests.support.fixtures import NEVER_LAPSE, Connect, StartCluster
 from tests.support.workers import Worker, configure, working
 
 
 @pytest.fixture(scope="module")
 def cluster(start_cluster: StartCluster) -> Iterator[Cluster]:
-    with start_cluster(nodes=2) as cluster:
+    with start_cluster(nodes=2, **NEVER_LAPSE) as cluster:
         yield cluster
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.client import Client
 from tests.support.cluster import Cluster
-from tests.support.fixtures import Connect, StartCluster
+from tests.support.fixtures import NEVER_LAPSE, Connect, StartCluster
 from tests.support.workers import Worker, begin_request, working
 
 
@@ -212,7 +212,7 @@ async def test_a_dismissed_worker_is_given_nothing_while_its_socket_closes(
 
 
 async def test_needbroker_names_the_node_with_the_least_load(start_cluster: StartCluster, connect: Connect) -> None:
-    with start_cluster(nodes=2) as cluster:
+    with start_cluster(nodes=2, **NEVER_LAPSE) as cluster:
         busy, idle = cluster.nodes
         for _ in range(3):
             await connect(busy)
@@ -226,7 +226,7 @@ async def test_needbroker_names_the_node_with_the_least_load(start_cluster: Star
 
 
 async def test_a_node_that_stops_sends_its_workers_to_another(start_cluster: StartCluster, connect: Connect) -> None:
-    with start_cluster(nodes=2) as cluster:
+    with start_cluster(nodes=2, **NEVER_LAPSE) as cluster:
         stopping, staying = cluster.nodes
         worker = await working(await connect(stopping), "moving")
         stopping.stop()

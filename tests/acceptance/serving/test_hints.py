@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.cluster import Cluster
-from tests.support.fixtures import Connect, StartCluster
-from tests.support.workers import begin_request, working
+from tests.support.fixtures import NEVER_LAPSE, Connect, StartCluster
+from tests.support.workers import begin_request, end_claims, working
 from willow_site.embedded.valkey import throwaway_valkey
 from willow_site.project_folder import PROJECT_FOLDER
 
@@ -30,7 +30,8 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def cluster(start_cluster: StartCluster, redis_url: str) -> Iterator[Cluster]:
     """Its nodes would find things by themselves only long after the tests have given up."""
-    with start_cluster(nodes=2, reaper=True, REDIS_URL=redis_url, WILLOW_POLL_SECONDS="300") as cluster:
+    settings = {"WILLOW_POLL_SECONDS": "300", **NEVER_LAPSE}
+    with start_cluster(nodes=2, reaper=True, REDIS_URL=redis_url, **settings) as cluster:
         yield cluster
 
 
@@ -61,10 +62,10 @@ async def test_a_request_that_ran_out_of_time_goes_to_the_next_worker_at_once(
     """The reaper finds it, and is no node that could give it to a worker."""
     asked, serving = cluster.nodes
     frontend = await connect(asked)
-    await frontend.create(f"service:{service}", heartbeat_timeout=0.2)
     slow, heir = await working(await connect(asked), service), await working(await connect(serving), service)
     label = await begin_request(frontend, service, "question")
     request = await slow.request()
+    end_claims(cluster, service)
     await heir.reply(await heir.request(work_request_identifier=request["work_request_identifier"]), "answer")
     await frontend.expect(label, body="answer")
 

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.support.client import Client
+from tests.support.cluster import Cluster
 from tests.support.fixtures import Connect, StartCluster
-from tests.support.workers import Worker, begin_request, working
+from tests.support.workers import Worker, begin_request, end_claims, working
 
 
 async def test_a_request_is_answered_by_its_reply(client: Client, other: Client, service: str) -> None:
@@ -110,12 +111,12 @@ async def test_requests_of_a_worker_that_disconnects_go_to_the_next(
 
 
 async def test_a_request_that_a_worker_holds_for_too_long_goes_to_the_next(
-    connect: Connect, client: Client, other: Client, service: str
+    broker: Cluster, connect: Connect, client: Client, other: Client, service: str
 ) -> None:
-    await client.create(f"service:{service}", heartbeat_timeout=0.2)
     slow, heir = await working(other, service), await working(await connect(), service)
     label = await begin_request(client, service, "question")
     request = await slow.request()
+    end_claims(broker, service)
     again = await heir.request()
     await slow.reply(request, "too late")
     await heir.reply(again, "in time")
@@ -159,7 +160,7 @@ async def test_a_worker_that_fell_silent_may_start_again(client: Client, other: 
 
 
 async def test_a_worker_that_pings_keeps_its_request(client: Client, other: Client, service: str) -> None:
-    worker = await working(other, service, heartbeat_interval=0.5)
+    worker = await working(other, service, heartbeat_interval=1)
     label = await begin_request(client, service, "question")
     request = await worker.request()
     for _ in range(4):  # the broker asks after each interval of silence
@@ -173,7 +174,7 @@ async def test_a_worker_that_pings_keeps_its_request(client: Client, other: Clie
 async def test_a_worker_that_answers_pings_by_pong_keeps_its_request(
     client: Client, other: Client, service: str
 ) -> None:
-    worker = await working(other, service, heartbeat_interval=0.5)
+    worker = await working(other, service, heartbeat_interval=1)
     label = await begin_request(client, service, "question")
     request = await worker.request()
     for send in (other.send, other.send_binary) * 2:

@@ -1,13 +1,15 @@
 """The console's WebSocket: who is let in, what is pushed, and that it is read once for all who watch."""
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import Permission, User
-from django.db import OperationalError
+from django.db import OperationalError, connections
 from django.test import Client as Browser
 
 from console.live import consumer
@@ -19,6 +21,13 @@ from willow_site.asgi import application
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PATIENCE = 30  # seconds
+
+
+@pytest.fixture(autouse=True)
+async def no_connection_is_left() -> AsyncIterator[None]:
+    """The thread in which views read stays, and its connection would keep the database from being dropped."""
+    yield
+    await sync_to_async(connections.close_all)()
 
 
 def _browser(is_staff: bool, may_look: bool) -> Browser:

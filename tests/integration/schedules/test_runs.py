@@ -14,6 +14,8 @@ from delivery.schedules import runs
 from delivery.schedules.runs import KEPT_RUNS, post_due
 from delivery.schedules.watch import AWAY_SECONDS, begin_watch, seconds_to_next, watch_clock
 from delivery.storage.connection import connect
+from tests.support.client import LOOK_SECONDS
+from tests.support.cluster import PATIENCE
 
 NOON = datetime(2030, 5, 1, 12, tzinfo=UTC)
 NEW = """INSERT INTO delivery_schedule (name, queue, tags, message, headers, cron, every, anchor_at, next_due_at,
@@ -71,6 +73,13 @@ async def test_by_many_reapers_at_once(schedules: None, database: AsyncConnectio
     assert await posted(database) == sum((due(name, *range(1, 251)) for name in "abcde"), Counter())
 
 
+async def has_gone(database: AsyncConnection[Any], session: int) -> None:
+    """Until the server has noticed: what a session has locked is passed over, and left to the next round."""
+    async with asyncio.timeout(PATIENCE):
+        while await (await database.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [session])).fetchall():
+            await asyncio.sleep(LOOK_SECONDS)
+
+
 STATEMENTS = ("due_schedules", "runs_known", "record_runs", "step_schedules")
 
 
@@ -81,6 +90,7 @@ async def test_by_another_reaper_when_one_is_killed(
     """At each statement: the server loses its client before it."""
     now = NOON + timedelta(seconds=3)
     dying = await connect(application="dying")
+    its_session = dying.info.backend_pid
 
     def statement(name: str) -> str:
         if name == fatal:
@@ -94,6 +104,7 @@ async def test_by_another_reaper_when_one_is_killed(
             await post_due(dying, now, by="dying")
             dying.pgconn.finish()
             await dying.execute("SELECT 1")
+    await has_gone(database, its_session)
     await work_off(database, now)
     assert await posted(database) == sum((due(name, 1, 2, 3) for name in "abcde"), Counter())
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 import willow_client
+from msgspec.structs import replace
 from willow_client import ClaimLost, Client, JobEvent, Message, Request, Timeout, serve
 
 from tests.support.client import LOOK_SECONDS
@@ -188,10 +189,12 @@ async def test_the_end_of_a_job_is_told_when_the_broker_is_back(
 
     async with (
         asyncio.timeout(PATIENCE),
-        willow_client.connect(proxy.url, timeout=0.1, hold=PATIENCE) as busy,
+        willow_client.connect(proxy.url, hold=PATIENCE) as busy,
         busy.worker(queue, handle, on_event=hook),
     ):
         await at_work.wait()
+        usual, hasty = busy.options, replace(busy.options, timeout=0.1)
+        busy._connection.options = hasty  # not before: so little time may be too short to connect in
         proxy.stall()
         let_go.set()
         with pytest.raises(Timeout):
@@ -200,6 +203,7 @@ async def test_the_end_of_a_job_is_told_when_the_broker_is_back(
         proxy.reset()
         proxy.flow()
         await told.wait()
+        busy._connection.options = usual
     assert [(event.kind, event.error) for event in events] == [("started", None), ("finished", None)]
     assert await client.pop(queue) is None
 

@@ -349,6 +349,8 @@ async def test_a_broker_that_is_not_there_cannot_be_served() -> None:
 async def test_a_reply_outlasts_a_killed_broker(two_nodes: Cluster, service: str) -> None:
     """It was ready while there was no broker to take it; the work is not done twice."""
     dying, living = two_nodes.nodes
+    # A broker may take longer to start than a worker may be silent, and then the request would be somebody else's.
+    configure(two_nodes, service, {}, heartbeat_interval=THROUGH_RESTARTS)
     held = Held()
     async with (
         connect(living.url, timeout=THROUGH_RESTARTS) as frontend,
@@ -465,6 +467,6 @@ async def test_a_request_that_nobody_waits_for_any_more_is_cancelled(
 
     async with asyncio.timeout(PATIENCE), serve(broker.node.url, service, answer):
         with pytest.raises(Timeout):
-            await client.request(service, "slow", timeout=0.5)
+            await client.request(service, "slow", timeout=3)  # in which the worker gets it
         await cancelled.wait()
         assert await client.request(service, "quick") == b"here"

@@ -1,19 +1,32 @@
 """Readers of streams go on where they were, however their program ended."""
 
+import asyncio
 from typing import Literal
 
 import pytest
 import willow_client
-from willow_client import Client, ObjectAlreadyExists
+from willow_client import Client, ObjectAlreadyExists, PermissionDenied
 
-from tests.support.cluster import Cluster
+from tests.support.client import LOOK_SECONDS
+from tests.support.cluster import PATIENCE, Cluster
+
+
+async def register(reader: Client, name: str) -> None:
+    """As soon as the session of the program before has ended, which goes on for a moment after its connection."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                await reader.register(name, persistent=True)
+                return
+            except PermissionDenied:
+                await asyncio.sleep(LOOK_SECONDS)
 
 
 async def read(broker: Cluster, name: str, queue: str, count: int, *, leaves: bool) -> list[str]:
     """A program that registers, reads and acknowledges so many messages, and ends."""
     seen: list[str] = []
     async with willow_client.connect(broker.node.url) as reader:
-        await reader.register(name, persistent=True)
+        await register(reader, name)
         messages = reader.subscribe(queue, start="oldest")
         if leaves:
             async with messages:

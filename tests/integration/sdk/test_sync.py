@@ -84,8 +84,8 @@ def test_a_call_that_a_signal_interrupts_takes_nothing(willow: sync.Client, queu
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         willow.open()
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
             willow.fetch(queue, block_timeout=PATIENCE)
     finally:
         signal.signal(signal.SIGALRM, before)

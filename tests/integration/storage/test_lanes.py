@@ -13,6 +13,7 @@ from delivery.storage import lanes
 from delivery.storage.after_commit import AfterCommit
 from delivery.storage.connection import MOST_TRIES, fetch_batch
 from delivery.storage.lanes import RACE_LOST, Lane, RunBatch
+from tests.support.cluster import PATIENCE
 
 
 class One(NamedTuple):
@@ -156,6 +157,7 @@ async def test_a_server_that_answers_nothing_is_given_up_and_everybody_is_told(
         await asleep.wait()
         assert await ask(lane) == "Unavailable"
         assert await first == "Unavailable"
+        monkeypatch.setattr(lanes, "SILENCE_SECONDS", PATIENCE)  # from here on the server only may be slow
         await lane.connected.wait()
         assert await ask(lane) == "done"
 

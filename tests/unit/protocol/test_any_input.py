@@ -1,6 +1,6 @@
 """Whatever arrives, the codecs answer with commands and errors, and raise nothing."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.protocol import bincode
@@ -9,8 +9,6 @@ from delivery.protocol.commands import Command
 from delivery.protocol.errors import FrameError
 from tests.unit.protocol.samples import LIMITS
 from tests.unit.protocol.test_bincode_vectors import COMMAND_VECTORS
-
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 JSON_FRAME = (
     b'[{"type":"post","queue":["q","r"],"tags":["t"],"message":"m\\u00e9","priority":5,"label":1,"ttl":1.5},'
@@ -38,19 +36,16 @@ def assert_commands_and_errors(decoded):
     assert all(isinstance(each, Command | FrameError) for each in decoded)
 
 
-@unhurried
 @given(frame=st.binary() | damaged(JSON_FRAME))
 def test_any_bytes_as_json(frame):
     assert_commands_and_errors(json_codec.decode(frame, LIMITS))
 
 
-@unhurried
 @given(frame=st.text() | st.text(alphabet='[]{},:"\\truefalsn0123456789eE+-. pyqo'))
 def test_any_text_as_json(frame):
     assert_commands_and_errors(json_codec.decode(frame, LIMITS))
 
 
-@unhurried
 @given(frame=st.binary() | damaged(BINCODE_FRAME))
 def test_any_bytes_as_bincode(frame):
     assert_commands_and_errors(bincode.decode(frame, LIMITS))

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict, fields, replace
 
@@ -15,9 +15,6 @@ from tests.unit.protocol.documented_layouts import LAYOUTS, decode_frame, encode
 from tests.unit.protocol.samples import LIMITS
 
 BINCODE, JSON = bincode.Encoder(LIMITS, extras=True), json_codec.Encoder(LIMITS)
-
-# The first draw of a text waits for the tables of Unicode to be built.
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 U32 = st.integers(0, 2**32 - 1)
 U64 = st.integers(0, 2**64 - 1)
@@ -151,7 +148,6 @@ def bincode_form(command: dict) -> dict:
     return plain | command
 
 
-@unhurried
 @given(command=COMMANDS)
 def test_a_command_means_the_same_in_both_encodings(command):
     [from_json] = json_codec.decode(json_text(command), LIMITS)
@@ -162,7 +158,6 @@ def test_a_command_means_the_same_in_both_encodings(command):
     assert from_bincode == from_json
 
 
-@unhurried
 @given(command=COMMANDS)
 def test_every_field_of_a_command_arrives(command):
     [decoded] = json_codec.decode(json_text(command), LIMITS)
@@ -180,7 +175,6 @@ def test_every_field_of_a_command_arrives(command):
             assert attributes[key] == value
 
 
-@unhurried
 @given(commands=st.lists(COMMANDS, min_size=2, max_size=5))
 def test_a_frame_of_commands_is_its_commands_in_order(commands):
     one_by_one = [json_codec.decode(json_text(command), LIMITS)[0] for command in commands]
@@ -233,7 +227,6 @@ def frames_of(variant: int):
     return fields_given.map(lambda values: FRAMES[variant](**values))
 
 
-@unhurried
 @given(frame=st.integers(0, len(FRAMES) - 1).flatmap(frames_of))
 def test_a_frame_says_the_same_in_both_encodings(frame):
     from_bincode = decode_frame(BINCODE.encode(frame))
@@ -249,7 +242,6 @@ def test_a_frame_says_the_same_in_both_encodings(frame):
     assert set(from_json) <= set(from_bincode)
 
 
-@unhurried
 @given(frames=st.lists(st.integers(0, len(FRAMES) - 1).flatmap(frames_of), max_size=4))
 def test_a_batch_is_an_array_of_its_frames(frames):
     one_by_one = [json.loads(JSON.encode(frame)) for frame in frames]
