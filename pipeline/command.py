@@ -5,8 +5,6 @@ import importlib
 import os
 import sys
 
-import psycopg
-
 from pipeline.errors import AlreadyRunningError
 from pipeline.failures import explained, keep_trace
 
@@ -41,12 +39,6 @@ def main(arguments: list[str]) -> int:
     except AlreadyRunningError as error:
         print(error, file=sys.stderr)
         return ALREADY_RUNNING
-    except psycopg.errors.UndefinedTable:
-        print("The database has no tables for the pipeline. Run `./willow manage migrate`.", file=sys.stderr)
-        return FAILED
-    except psycopg.Error as error:
-        print(f"PostgreSQL refused: {str(error).strip().splitlines()[0]}", file=sys.stderr)
-        return FAILED
     except BrokenPipeError:  # as by `| head`: whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED

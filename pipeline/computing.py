@@ -9,7 +9,7 @@ on what changed:
 - otherwise, all of it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import reduce
@@ -33,7 +33,7 @@ from pipeline.progress import Progress
 from pipeline.runs import Run
 from pipeline.schemas import JOURNAL
 from pipeline.writing.days import known_facts, open_lake, replace_days
-from pipeline.writing.tables import QUEUE_FACTS
+from pipeline.writing.tables import QUEUE_FACTS, Table
 
 DAYS_AT_ONCE = 8
 LARGE_ROWS = 2_000_000  # from here on, durations are looked for in ranges, in bounded memory
@@ -48,76 +48,69 @@ class Pending:
     since_tx: int | None  # the new rows are of transactions from this one on; unknown: all may be new
 
 
-Compute = Callable[..., int]
+@dataclass(frozen=True)
+class Days:
+    """Days that are computed together."""
+
+    pending: Sequence[Pending]
+    rows: DataFrame  # all archived ones that ended on one of the days, or were posted on one
+    are_large: bool
+    known: Callable[[Table], DataFrame]  # the facts that the archive has of the days
+
+    @property
+    def days(self) -> list[date]:
+        return [each.day for each in self.pending]
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """What takes the place of facts of the days."""
+
+    facts: Iterable[tuple[Table, DataFrame]]
+    new_rows: DataFrame | None  # among which odd ones are counted
+    are_whole: bool = True  # or else all other facts of the days stay as they are
 
 
 def compute_pending(
     spark: SparkSession, connection: Connection, options: Options, run: Run, progress: Progress, beside: Beside
 ) -> None:
+    files = Files(spark, options.archive)
     posted = _pending(connection, posted_only=True)
     changed = _pending(connection, posted_only=False)
     late = [pending for pending in changed if _got_few_rows(open_journal(connection, options.archive), pending)]
     whole = [pending for pending in changed if pending not in late]
     done = 0
-    for compute, those in ((compute_posted, posted), (compute_late, late), (compute_days, whole)):
+    for compute, those in ((compute_posted, posted), (compute_late, late), (compute_whole, whole)):
         for group in _groups(those):
-            run.facts += compute(spark, connection, options, group, run.faults, beside)
-            run.days.update(pending.day for pending in group)
+            days = _days(spark, connection, files, group)
+            fresh = compute(days)
+            if fresh.new_rows is not None:
+                _count_bad(fresh.new_rows, run.faults)
+            run.facts += replace_days(
+                connection, options, files, days.days, fresh.facts, beside, are_whole=fresh.are_whole
+            )
+            run.days.update(days.days)
             done += len(group)
             progress.step("Facts", done, len(posted) + len(changed))
 
 
-def compute_days(
-    spark: SparkSession,
-    connection: Connection,
-    options: Options,
-    pending: Sequence[Pending],
-    faults: dict[str, int],
-    beside: Beside,
-) -> int:
-    """Compute all facts of the days, replace them everywhere, and return how many rows they are."""
-    files = Files(spark, options.archive)
-    days = [each.day for each in pending]
-    rows, is_large = _rows_of_days(spark, connection, files, days)
-    _count_bad(rows, faults)
-    good = good_rows(rows)
-    facts = ((table, transform(good, Scope(large=is_large))) for table, transform in FACTS)
-    return replace_days(connection, options, files, days, facts, beside)
+def compute_whole(days: Days) -> Fresh:
+    """All facts of the days."""
+    good, scope = good_rows(days.rows), Scope(large=days.are_large)
+    return Fresh(((table, transform(good, scope)) for table, transform in FACTS), days.rows)
 
 
-def compute_late(
-    spark: SparkSession,
-    connection: Connection,
-    options: Options,
-    pending: Sequence[Pending],
-    faults: dict[str, int],
-    beside: Beside,
-) -> int:
-    """Compute those facts of the days again that new rows are part of; all others stay as they are."""
-    files = Files(spark, options.archive)
-    days = [each.day for each in pending]
-    rows, is_large = _rows_of_days(spark, connection, files, days)
-    is_new = reduce(or_, (_is_about([each.day]) & (F.col("tx") >= F.lit(each.since_tx)) for each in pending))
-    _count_bad(rows.where(is_new), faults)
-    scope = Scope(large=is_large, late=good_rows(rows.where(is_new)))
-    facts = ((table, transform(good_rows(rows), scope)) for table, transform in FACTS)
-    return replace_days(connection, options, files, days, facts, beside, are_whole=False)
+def compute_late(days: Days) -> Fresh:
+    """Those facts of the days that new rows are part of."""
+    is_new = reduce(or_, (_is_about([each.day]) & (F.col("tx") >= F.lit(each.since_tx)) for each in days.pending))
+    new = days.rows.where(is_new)
+    good, scope = good_rows(days.rows), Scope(large=days.are_large, late=good_rows(new))
+    return Fresh(((table, transform(good, scope)) for table, transform in FACTS), new, are_whole=False)
 
 
-def compute_posted(
-    spark: SparkSession,
-    connection: Connection,
-    options: Options,
-    pending: Sequence[Pending],
-    faults: dict[str, int],
-    beside: Beside,
-) -> int:
-    """Count again what was posted on the days; all their other facts stay as they are."""
-    files = Files(spark, options.archive)
-    days = [each.day for each in pending]
-    rows, _ = _rows_of_days(spark, connection, files, days)
-    facts = with_posted(known_facts(spark, connection, files, QUEUE_FACTS, days), good_rows(rows))
-    return replace_days(connection, options, files, days, [(QUEUE_FACTS, facts)], beside)
+def compute_posted(days: Days) -> Fresh:
+    """What was posted on the days is counted again; what is known of them otherwise is taken as it is."""
+    return Fresh([(QUEUE_FACTS, with_posted(days.known(QUEUE_FACTS), good_rows(days.rows)))], None)
 
 
 def open_facts(connection: Connection, archive: str) -> list[LakeTable]:
@@ -137,15 +130,17 @@ def _got_few_rows(journal: LakeTable, pending: Pending) -> bool:
     return new * FEW_SHARE <= sum(file.rows for file in files)
 
 
-def _rows_of_days(
-    spark: SparkSession, connection: Connection, files: Files, days: Sequence[date]
-) -> tuple[DataFrame, bool]:
-    """All archived rows that ended on one of the days, or were posted on one; and whether these are very many."""
+def _days(spark: SparkSession, connection: Connection, files: Files, pending: Sequence[Pending]) -> Days:
+    days = [each.day for each in pending]
     listed = files_about(open_journal(connection, files.root), days)
     urls = present(files, listed)
-    if not urls:
-        return spark.createDataFrame([], JOURNAL), False
-    return read_archived(spark, urls).where(_is_about(days)), sum(file.rows for file in listed) > LARGE_ROWS
+    rows = read_archived(spark, urls).where(_is_about(days)) if urls else spark.createDataFrame([], JOURNAL)
+    return Days(
+        pending,
+        rows,
+        are_large=sum(file.rows for file in listed) > LARGE_ROWS,
+        known=lambda table: known_facts(spark, connection, files, table, days),
+    )
 
 
 def _is_about(days: Sequence[date]) -> Column:

@@ -45,6 +45,14 @@ def bound_statements(connection: Connection) -> None:
 
 
 @contextmanager
+def without_bound(connection: Connection) -> Iterator[None]:
+    """For statements about a whole day of the journal, or all messages, which hold no lock that a broker waits for."""
+    connection.execute("SET statement_timeout = 0")
+    yield
+    bound_statements(connection)  # not after a failure: that ends the run
+
+
+@contextmanager
 def sole_run(connection: Connection) -> Iterator[None]:
     """Be the only run of the pipeline on this database. A killed run lets go by itself: its connection ends."""
     if not value(connection, "SELECT pg_try_advisory_lock(%s)", ONE_RUN_AT_A_TIME):

@@ -61,7 +61,10 @@ def wheel_java() -> Path | None:
 
 
 def _version(program: str) -> int:
-    said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
+    try:
+        said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:  # no program, though it is called so
+        return 0
     version = re.search(r'version "(\d+)', said)
     return int(version.group(1)) if version else 0
 
@@ -88,5 +91,5 @@ def _wheel_java(folder: Path) -> Java | None:
 
 def _refuse(environ: Mapping[str, str]) -> Java:
     found = system_java(environ)
-    what = f"{found[0]} is older than Java {OLDEST_JAVA}." if found else "Spark needs Java, and none was found."
+    what = f"{found[0]} is no Java {OLDEST_JAVA} or newer." if found else "Spark needs Java, and none was found."
     raise PipelineError(what, REMEDY)

@@ -3,6 +3,7 @@
 An event that cannot be delivered is reported in a line and costs the run nothing.
 """
 
+import base64
 import json
 import re
 import sys
@@ -10,9 +11,10 @@ import urllib.request
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from psycopg.conninfo import conninfo_to_dict
 
@@ -41,7 +43,7 @@ class Lineage:
             return
         try:
             _deliver(self._place, json.dumps(self.event(kind, facts or {}, error)))
-        except OSError as failure:
+        except (OSError, HTTPException, ValueError) as failure:  # the last two: no HTTP is spoken there, or no URL
             print(f"The lineage event could not be delivered to {_shown(self._place)}: {failure}.", file=sys.stderr)
 
     def event(self, kind: str, facts: Mapping[str, Any], error: str) -> dict[str, Any]:
@@ -84,12 +86,22 @@ def _deliver(place: str, event: str) -> None:
         with Path(place).open("a", encoding="utf-8") as file:
             file.write(f"{event}\n")
         return
-    url = place if urlsplit(place).path.strip("/") else f"{place.rstrip('/')}/api/v1/lineage"
-    request = urllib.request.Request(url, event.encode(), {"Content-Type": "application/json"}, method="POST")
+    address, headers = _shown(place), {"Content-Type": "application/json"} | _credentials(place)
+    url = address if urlsplit(address).path.strip("/") else f"{address.rstrip('/')}/api/v1/lineage"
+    request = urllib.request.Request(url, event.encode(), headers, method="POST")
     with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS):
         pass
 
 
+def _credentials(place: str) -> dict[str, str]:
+    """Name and password of the URL, as a header: urllib would take them for a part of the host's name."""
+    parts = urlsplit(place)
+    if parts.username is None:
+        return {}
+    both = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return {"Authorization": f"Basic {base64.b64encode(both.encode()).decode()}"}
+
+
 def _shown(place: str) -> str:
     """Without a password."""
-    return re.sub(r"//[^/@]*@", "//", place)
+    return re.sub(r"//[^/]*@", "//", place)

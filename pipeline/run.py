@@ -20,13 +20,13 @@ from pipeline.beside import Beside
 from pipeline.computing import compute_pending, open_facts
 from pipeline.database import (
     Connection,
-    bound_statements,
     connect,
     fingerprint,
     horizon,
     next_transaction,
     sole_run,
     value,
+    without_bound,
 )
 from pipeline.erasing.erasing import after_archiving, before_archiving, prove
 from pipeline.erasing.record import under_way
@@ -85,8 +85,6 @@ def _begin(spark: SparkSession, connection: Connection, options: Options, record
     with record.step("erase"):
         before_archiving(connection)
     _append(spark, connection, options, offset, record, progress)
-    with record.step("erase"):
-        after_archiving(spark, connection, options)
 
 
 def backfill(
@@ -124,6 +122,8 @@ def backfill(
             _settle(connection, days, progress)
         past = horizon(connection) if anew else offset.next_tx
         sweep(connection, files)
+        with record.step("erase"):
+            before_archiving(connection)
         _give_up_losses(connection, files, options, set(days), forget_lost=forget_lost)
         _set_strays_aside(connection, files, options, progress)
         chosen = [day for day in days if (since or day) <= day <= (until or day)]
@@ -205,16 +205,16 @@ def _restart_offset(connection: Connection, options: Options, past: int) -> None
 
 def _settle(connection: Connection, days: list[date], progress: Progress) -> None:
     """Rows of a restored journal carry transactions of another server: mark them as settled."""
-    connection.execute("SET statement_timeout = 0")  # writes a day anew; holds no lock that a broker waits for
-    for number, day in enumerate(days, start=1):
-        value(connection, "SELECT willow_journal_settle_restored(%s)", day)
-        progress.step("Settling restored days", number, len(days))
-    bound_statements(connection)
+    with without_bound(connection):
+        for number, day in enumerate(days, start=1):
+            value(connection, "SELECT willow_journal_settle_restored(%s)", day)
+            progress.step("Settling restored days", number, len(days))
 
 
 def _append(
     spark: SparkSession, connection: Connection, options: Options, offset: Offset, record: Run, progress: Progress
 ) -> None:
+    """Archive what is settled; of what is to be erased, nothing is left in the archive then."""
     first, past = offset.next_tx, horizon(connection)
     record.tx_from = first
 
@@ -225,6 +225,8 @@ def _append(
 
     with record.step("archive"):
         record.tx_to = append_settled(spark, connection, options, first=first, archived=archived)
+    with record.step("erase"):
+        after_archiving(spark, connection, options)
 
 
 def _finish(

@@ -13,7 +13,7 @@ from pipeline.archive.offset import days_changed, move_offset
 from pipeline.archive.staging import Written, write_journal
 from pipeline.database import Connection, fingerprint, horizon
 from pipeline.errors import PipelineError
-from pipeline.failures import spark_reason
+from pipeline.failures import known_cause, spark_reason
 from pipeline.options import Options
 from pipeline.reading.journal import read_slice
 from pipeline.reading.slices import Slice, slices
@@ -51,7 +51,7 @@ def write_slice(spark: SparkSession, connection: Connection, options: Options, s
     try:
         written = write_journal(connection, files, read_slice(spark, slice_, options), spark)
     except (PySparkException, Py4JJavaError) as error:
-        raise PipelineError(
+        raise known_cause(error) or PipelineError(
             f"The journal could not be read: {spark_reason(error)}.",
             "Nothing was lost. Check WILLOW_PIPELINE_READ_URL and the server, and run again.",
         ) from None

@@ -49,6 +49,11 @@ class Files:
             found[name[name.index(f"/{path}/") + 1 :]] = int(status.getModificationTime()) // 1000
         return found
 
+    def length(self, path: str) -> int | None:
+        """Bytes of a file; none if it is not there."""
+        at = self._at(path)
+        return int(self._system.getFileStatus(at).getLen()) if self._system.exists(at) else None
+
     def size(self, path: str) -> int:
         """Bytes of all files in a folder."""
         return int(self._system.getContentSummary(self._at(path)).getLength())

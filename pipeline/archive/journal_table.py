@@ -14,6 +14,11 @@ NAME = "journal"
 NEXT_TX = "willow.next-tx"
 DATABASE = "willow.database"
 
+MAKE_GOOD = (
+    "Bring the archive back from its backup; days that the journal still has are archived again by "
+    "`./willow pipeline backfill`, and `backfill --forget-lost` goes on without what neither of them has."
+)
+
 
 def open_journal(connection: Connection, archive: str) -> LakeTable:
     return open_table(connection, archive, NAME, JOURNAL, "ended_at")
@@ -29,14 +34,13 @@ def _posted_on(journal: LakeTable, file: TableFile, days: Sequence[date]) -> boo
     return any(first.date() <= day <= last.date() for day in days)
 
 
-def present(files: Files, wanted: Sequence[TableFile]) -> list[str]:
-    """The URLs of the files, all of which must be there."""
-    missing = [file for file in wanted if not files.exists(files.path(file.url))]
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise PipelineError(
-            f"The archive lacks {missing[0].url}{more}.",
-            "Bring the archive back from its backup; days that the journal still has are archived again by "
-            "`./willow pipeline backfill`, and `backfill --forget-lost` goes on without what neither of them has.",
-        )
+def present(files: Files, wanted: Sequence[TableFile], remedy: str = MAKE_GOOD) -> list[str]:
+    """The URLs of the files, all of which must be there as a whole: Spark takes an empty one for one without rows."""
+    lengths = {file: files.length(files.path(file.url)) for file in wanted}
+    wrong = [file for file, length in lengths.items() if length != file.bytes]
+    if wrong:
+        first, length = wrong[0], lengths[wrong[0]]
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        damage = "" if length is None else f" as a whole: it has {length} of {first.bytes} bytes"
+        raise PipelineError(f"The archive lacks {first.url}{more}{damage}.", remedy)
     return [file.url for file in wanted]

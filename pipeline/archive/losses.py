@@ -1,4 +1,4 @@
-"""Files that count and are gone, because somebody deleted them: archived again where the journal has their days."""
+"""Files that count and are gone, or not whole: archived again where the journal has their days."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
@@ -11,7 +11,7 @@ from pipeline.lake.table import LakeTable, TableFile
 
 
 def lost_files(journal: LakeTable, files: Files) -> list[TableFile]:
-    return [file for file in journal.files() if not files.exists(files.path(file.url))]
+    return [file for file in journal.files() if files.length(files.path(file.url)) != file.bytes]
 
 
 def refuse_losses(losses: Sequence[TableFile]) -> None:

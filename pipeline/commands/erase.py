@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from datetime import UTC, date, datetime
 
 from pipeline.commands.day_argument import day
 from pipeline.commands.days import give_way
@@ -37,6 +38,16 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _past(before: date) -> date:
+    """Of a day that is not over, new rows would come for as long as the erasure looks whether any are left."""
+    today = datetime.now(UTC).date()
+    if before > today:
+        raise PipelineError(
+            f"--before is {before}, which is in the future (UTC).", f"All that ended before today is --before {today}."
+        )
+    return before
+
+
 def _selection(arguments: argparse.Namespace) -> Selection:
     if arguments.tags is not None and arguments.message is None:
         raise PipelineError("--tags goes with --message only.")
@@ -45,7 +56,7 @@ def _selection(arguments: argparse.Namespace) -> Selection:
             raise PipelineError("--client is empty, but it must be the name of a client.")
         return Selection(client=arguments.client)
     if arguments.before is not None:
-        return Selection(before=arguments.before)
+        return Selection(before=_past(arguments.before))
     queue, slash, index = arguments.message.rpartition("/")
     if not queue or not slash or not index.isdecimal():
         raise PipelineError(

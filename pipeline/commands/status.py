@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.archive.journal_table import NAME as JOURNAL
 from pipeline.archive.journal_table import open_journal
-from pipeline.database import Connection, connect, fingerprint, horizon
+from pipeline.database import Connection, connect, fingerprint, horizon, next_transaction
 from pipeline.driver import find_driver
 from pipeline.errors import PipelineError
 from pipeline.java import find_java
@@ -73,6 +73,8 @@ def offset_lines(connection: Connection, options: Options) -> Iterator[str]:
     yield f"Offset       transaction {next_tx} of {horizon(connection)}, moved at {moved_at} UTC"
     if database != fingerprint(connection):
         yield "             of another database, so this one was restored; run `./willow pipeline backfill`"
+    elif next_tx > next_transaction(connection):
+        yield "             which this server has not come to: nothing would be read; run `./willow pipeline backfill`"
     oldest = connection.execute(OLDEST_SNAPSHOT).fetchone()
     if oldest and oldest[1] is not None:
         yield f"Snapshot     the oldest is {oldest[1]:.0f} s old, of {oldest[0] or 'a program without a name'}"

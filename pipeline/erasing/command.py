@@ -10,6 +10,7 @@ from pipeline.options import Options
 from pipeline.progress import Progress
 from pipeline.run import everything
 from pipeline.runs import recorded
+from pipeline.writing.merging import drop_leftovers
 
 __all__ = ["Selection", "erase"]
 
@@ -23,6 +24,7 @@ def erase(spark: SparkSession, options: Options, selection: Selection, *, progre
         sole_run(connection),
         recorded(connection, "erase", options) as record,
     ):
+        drop_leftovers(connection)
         begin(connection, selection, count_everywhere(spark, connection, options, selection, now(connection)))
         everything(spark, connection, options, record, progress)
         row = connection.execute(PROOF, [selection.target]).fetchone()

@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from pipeline.database import Connection
+from pipeline.database import Connection, without_bound
 from pipeline.erasing.proof import count_everywhere
 from pipeline.erasing.record import close, under_way
 from pipeline.erasing.steps import redact_archive, redact_dead_letters, redact_journal
@@ -11,14 +11,16 @@ from pipeline.options import Options
 
 
 def before_archiving(connection: Connection) -> None:
-    for erasure in under_way(connection):
-        redact_journal(connection, erasure)
+    with without_bound(connection):
+        for erasure in under_way(connection):
+            redact_journal(connection, erasure)
 
 
 def after_archiving(spark: SparkSession, connection: Connection, options: Options) -> None:
     for erasure in under_way(connection):
         redact_archive(spark, connection, options, erasure)
-        redact_dead_letters(connection, erasure)
+        with without_bound(connection):
+            redact_dead_letters(connection, erasure)
 
 
 def prove(spark: SparkSession, connection: Connection, options: Options) -> None:

@@ -8,10 +8,11 @@ from pyspark.sql import SparkSession
 from pipeline.archive.files import Files
 from pipeline.archive.journal_table import open_journal, present
 from pipeline.archive.staging import read_archived
-from pipeline.database import Connection, value
+from pipeline.archive.verification import journal_days
+from pipeline.database import Connection, value, without_bound
 from pipeline.erasing.record import Counts
 from pipeline.erasing.selection import Selection, is_personal
-from pipeline.erasing.steps import HAS_PERSONAL, IS_DEAD_LETTER
+from pipeline.erasing.steps import HAS_PERSONAL, IS_DEAD_LETTER, IS_REMEMBERED, bounds_of
 from pipeline.options import Options
 
 # Buckets that were over when the erasure began: later ones may count what the client did since.
@@ -24,24 +25,44 @@ OVER: LiteralString = (
 def count_everywhere(
     spark: SparkSession, connection: Connection, options: Options, selection: Selection, begun: datetime
 ) -> Counts:
-    journal, of_journal = selection.in_journal()
-    dead, of_dead = selection.among_dead_letters()
-    in_journal: LiteralString = (
-        "SELECT count(*) FROM willow_journal_v2 WHERE " + journal + " AND " + HAS_PERSONAL + " AND ended_at < %(begun)s"
+    with without_bound(connection):
+        return {
+            "journal": _in_journal(connection, selection, begun),
+            "archive": _in_archive(spark, connection, options, selection, begun),
+            "dead letters": _among_dead_letters(connection, selection, begun),
+            "facts": _in_facts(connection, selection, begun),
+        }
+
+
+def _in_journal(connection: Connection, selection: Selection, begun: datetime) -> int:
+    """Day by day, so that no snapshot is held for long."""
+    condition, parameters = selection.in_journal()
+    query: LiteralString = (
+        "SELECT count(*) FROM willow_journal_v2 WHERE "
+        + condition
+        + " AND "
+        + HAS_PERSONAL
+        + " AND ended_at < %(begun)s AND ended_at >= %(since)s AND ended_at < %(until)s"
     )
-    in_dead_letters: LiteralString = (
+    days = journal_days(connection)
+    return sum(_count(connection, query, parameters | {"begun": begun} | bounds_of(day)) for day in days)
+
+
+def _among_dead_letters(connection: Connection, selection: Selection, begun: datetime) -> int:
+    """Also those that were redriven, for as long as they can be brought back."""
+    condition, parameters = selection.among_dead_letters()
+    dead: LiteralString = (
         "SELECT count(*) FROM delivery_message m WHERE "
-        + dead
+        + condition
         + " AND "
         + IS_DEAD_LETTER
         + " AND m.died_at < %(begun)s"
     )
-    return {
-        "journal": _count(connection, in_journal, of_journal | {"begun": begun}),
-        "archive": _in_archive(spark, connection, options, selection, begun),
-        "dead letters": _count(connection, in_dead_letters, of_dead | {"begun": begun}),
-        "facts": _in_facts(connection, selection, begun),
-    }
+    condition, of_redriven = selection.among_redriven()
+    redriven: LiteralString = (
+        "SELECT count(*) FROM delivery_redrivenmessage r WHERE " + condition + " AND " + IS_REMEMBERED
+    )
+    return _count(connection, dead, parameters | {"begun": begun}) + _count(connection, redriven, of_redriven)
 
 
 def _in_archive(

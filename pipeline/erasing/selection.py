@@ -58,6 +58,20 @@ class Selection:
             {"queue": self.queue, "tags": tags, "index": self.index},
         )
 
+    def among_redriven(self) -> tuple[LiteralString, dict[str, Any]]:
+        """The same for what is remembered of redriven messages, `r`, until their redrive can be undone no more."""
+        if self.client is not None:
+            return "r.client = %(client)s", {"client": self.client}
+        if self.before is not None:
+            redriven: LiteralString = "SELECT id FROM delivery_redrivejob WHERE created_at < %(before)s::date"
+            return f"r.job_id IN ({redriven}::timestamp AT TIME ZONE 'UTC')", {"before": self.before}
+        tags = None if self.tags is None else list(self.tags)
+        return (
+            "r.origin_index = %(index)s AND r.origin_queue_id IN (SELECT id FROM queues_queue WHERE name = %(queue)s"
+            " AND (%(tags)s::text[] IS NULL OR tags = %(tags)s::text[]))",
+            {"queue": self.queue, "tags": tags, "index": self.index},
+        )
+
     def in_archive(self, begun: datetime) -> Column:
         early = F.col("ended_at") < F.lit(begun)
         if self.client is not None:

@@ -1,6 +1,6 @@
 """The steps of an erasure. Each finds only what is still to be done, so each can be done again."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from math import ceil
 from typing import LiteralString
 
@@ -12,10 +12,10 @@ from pipeline.archive.compaction import FILE_BYTES
 from pipeline.archive.files import Files
 from pipeline.archive.journal_table import open_journal, present
 from pipeline.archive.leftovers import let_count
-from pipeline.archive.offset import days_changed
+from pipeline.archive.offset import days_changed, mark_pending
 from pipeline.archive.staging import read_archived, write_journal
 from pipeline.archive.verification import journal_days
-from pipeline.database import Connection, bound_statements
+from pipeline.database import Connection
 from pipeline.erasing.record import Erasure
 from pipeline.erasing.selection import PERSONAL, is_personal
 from pipeline.errors import PipelineError
@@ -27,6 +27,7 @@ IS_DEAD_LETTER: LiteralString = (
     "m.died_at IS NOT NULL AND (m.body <> ''::bytea OR m.headers IS NOT NULL"
     " OR coalesce(m.last_client, m.last_error, m.key, m.group_key, m.unique_key) IS NOT NULL)"
 )
+IS_REMEMBERED: LiteralString = "coalesce(r.client, r.error) IS NOT NULL"
 
 
 def redact_journal(connection: Connection, erasure: Erasure) -> None:
@@ -44,13 +45,18 @@ def redact_journal(connection: Connection, erasure: Erasure) -> None:
         + condition
         + " AND ended_at < %(begun)s)"
     )
-    connection.execute("SET statement_timeout = 0")  # a day of many rows; it holds no lock that a broker waits for
     connection.execute(forget, parameters | {"begun": erasure.begun})
     for day in journal_days(connection):
-        bounds = {"since": f"{day}T00:00:00Z", "until": f"{day + timedelta(days=1)}T00:00:00Z", "begun": erasure.begun}
-        if connection.execute(update, parameters | bounds).rowcount:
+        with connection.transaction():
+            found = connection.execute(update, parameters | {"begun": erasure.begun} | bounds_of(day)).rowcount
+            if found:  # facts may know these rows before the archive does: those of minutes, from `follow`
+                mark_pending(connection, [day])
+        if found:
             _vacuum(connection, f"delivery_journal_{day:%Y%m%d}")
-    bound_statements(connection)
+
+
+def bounds_of(day: date) -> dict[str, str]:
+    return {"since": f"{day}T00:00:00Z", "until": f"{day + timedelta(days=1)}T00:00:00Z"}
 
 
 def redact_dead_letters(connection: Connection, erasure: Erasure) -> None:
@@ -64,8 +70,19 @@ def redact_dead_letters(connection: Connection, erasure: Erasure) -> None:
     )
     if connection.execute(update, parameters | {"begun": erasure.begun}).rowcount:
         _vacuum(connection, "delivery_message")
+    _redact_redriven(connection, erasure)
     if erasure.selection.client is not None:
         connection.execute("DELETE FROM willow_health_findings WHERE client = %s", [erasure.selection.client])
+
+
+def _redact_redriven(connection: Connection, erasure: Erasure) -> None:
+    """To undo a redrive would bring back what its dead letters were."""
+    condition, parameters = erasure.selection.among_redriven()
+    update: LiteralString = (
+        "UPDATE delivery_redrivenmessage r SET error = NULL, client = NULL WHERE " + condition + " AND " + IS_REMEMBERED
+    )
+    if connection.execute(update, parameters).rowcount:
+        _vacuum(connection, "delivery_redrivenmessage")
 
 
 def redact_archive(spark: SparkSession, connection: Connection, options: Options, erasure: Erasure) -> None:

@@ -1,10 +1,13 @@
 """A table of the archive: which files it has, and the commit that changes them."""
 
-from collections.abc import Iterable, Sequence
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import psycopg
 from pyiceberg.conversions import from_bytes
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.io.pyarrow import parquet_files_to_data_files
@@ -22,6 +25,7 @@ from pipeline.lake.replacing import Replacing
 from pipeline.lake.schema import iceberg_schema, iceberg_type
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FROM_BACKUP = "Bring the archive back from its backup."
 PARTITION_ID = 1000  # Iceberg numbers partition fields from here
 
 
@@ -49,10 +53,11 @@ class LakeTable:
         return str(self.table.metadata.location)
 
     def files(self) -> list[TableFile]:
-        snapshot = self.table.current_snapshot()
-        manifests = snapshot.manifests(self.table.io) if snapshot else []
-        entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(self.table.io))
-        return sorted((_table_file(entry.data_file) for entry in entries), key=lambda file: file.url)
+        with readable(self.location):
+            snapshot = self.table.current_snapshot()
+            manifests = snapshot.manifests(self.table.io) if snapshot else []
+            entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(self.table.io))
+            return sorted((_table_file(entry.data_file) for entry in entries), key=lambda file: file.url)
 
     def files_of(self, days: Iterable[date]) -> list[TableFile]:
         wanted = set(days)
@@ -113,7 +118,8 @@ def open_table(connection: Connection, archive: str, name: str, schema: StructTy
     """
     catalog = PreparingCatalog(connection)
     try:
-        table = catalog.load_table(name)
+        with readable(f"{archive}/{place_of(name)}"):
+            table = catalog.load_table(name)
     except NoSuchTableError:
         fields = iceberg_schema(schema)
         settings = {
@@ -123,14 +129,24 @@ def open_table(connection: Connection, archive: str, name: str, schema: StructTy
         }
         catalog.make_table(name, fields, _by_day(fields, time), f"{archive}/{place_of(name)}", settings)
         table = catalog.load_table(name)
-    except FileNotFoundError as error:
-        raise PipelineError(
-            f"The archive lacks the list of its files, {error.filename or error}.",
-            "Bring the archive back from its backup.",
-        ) from None
     lake = LakeTable(table, catalog, connection)
     _add_columns(lake, schema)
     return lake
+
+
+@contextmanager
+def readable(location: str) -> Iterator[None]:
+    """For reading a table's metadata. If they are damaged, pyiceberg fails in whatever way the bytes make it fail."""
+    try:
+        yield
+    except (NoSuchTableError, psycopg.Error):
+        raise
+    except FileNotFoundError as error:
+        what = f"The archive lacks the list of its files, {error.filename or error}."
+        raise PipelineError(what, FROM_BACKUP) from None
+    except Exception as error:
+        what = f"The archive's list of its files, in {location}/metadata, cannot be read: {type(error).__name__}."
+        raise PipelineError(what, FROM_BACKUP, details=traceback.format_exc()) from None
 
 
 def place_of(name: str) -> str:

@@ -19,6 +19,7 @@ from pipeline.reading.journal import conformed
 from pipeline.writing.merging import drop_staging, merge_days, stage_facts
 from pipeline.writing.tables import Table
 
+COMPUTE_AGAIN = "`./willow pipeline run --since {since} --until {until}` computes these facts again, from all rows."
 DONE = "DELETE FROM willow_pending_days WHERE day = ANY (%s)"
 
 
@@ -68,7 +69,8 @@ def known_facts(
     spark: SparkSession, connection: Connection, files: Files, table: Table, days: Sequence[date]
 ) -> DataFrame:
     """What the table of the archive has of the days."""
-    urls = present(files, open_lake(connection, files.root, table).files_of(days))
+    listed = open_lake(connection, files.root, table).files_of(days)
+    urls = present(files, listed, COMPUTE_AGAIN.format(since=min(days), until=max(days)))
     return spark.read.schema(table.schema).parquet(*urls) if urls else spark.createDataFrame([], table.schema)
 
 

@@ -1,5 +1,6 @@
 """Lineage events: to a server or a file, and never at the cost of the run."""
 
+import base64
 import json
 import threading
 from dataclasses import replace
@@ -35,11 +36,12 @@ def test_a_run_tells_of_its_beginning_and_its_end(ledger: Ledger, tmp_path: Path
 
 
 def test_a_server_gets_the_event_where_openlineage_has_it(ledger: Ledger) -> None:
-    got: list[tuple[str, Any]] = []
+    got: list[tuple[str, str | None, Any]] = []
 
     class Server(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            got.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+            event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            got.append((self.path, self.headers["Authorization"], event))
             self.send_response(201)
             self.end_headers()
 
@@ -48,14 +50,16 @@ def test_a_server_gets_the_event_where_openlineage_has_it(ledger: Ledger) -> Non
 
     with HTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        Lineage(f"http://127.0.0.1:{server.server_port}", ledger.options, "run").tell("START")
-    [(path, event)] = got
+        Lineage(f"http://me:p%40ss@127.0.0.1:{server.server_port}", ledger.options, "run").tell("START")
+    [(path, who, event)] = got
     assert (path, event["job"]["name"]) == ("/api/v1/lineage", "pipeline.run")
+    assert who == f"Basic {base64.b64encode(b'me:p@ss').decode()}"
 
 
+@pytest.mark.parametrize("place", ["127.0.0.1:1", "127.0.0.1:none", "127.0.0.1:99999", "[127.0.0.1"])
 def test_a_place_that_takes_no_events_is_named_without_its_password(
-    ledger: Ledger, capsys: pytest.CaptureFixture[str]
+    ledger: Ledger, capsys: pytest.CaptureFixture[str], place: str
 ) -> None:
-    Lineage("http://me:secret@127.0.0.1:1", ledger.options, "run").tell("START")
+    Lineage(f"http://me:secret@{place}", ledger.options, "run").tell("START")
     said = capsys.readouterr().err
-    assert "could not be delivered to http://127.0.0.1:1" in said and "secret" not in said
+    assert f"could not be delivered to http://{place}" in said and "secret" not in said

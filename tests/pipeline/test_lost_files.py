@@ -59,3 +59,34 @@ def test_what_neither_journal_nor_archive_has_is_given_up_only_if_asked(
     assert indexes(with_losses, spark) == [2, 3, 4]
     assert with_losses.query(FINISHED) == [(1,), (2,)]
     with_losses.run(spark, since=NOON.date())
+
+
+@pytest.mark.parametrize("kept", [0, 400])
+def test_a_file_that_is_not_whole_is_no_file_without_rows(ledger: Ledger, spark: SparkSession, kept: int) -> None:
+    """Spark would read an empty one, and the facts of its day would be gone."""
+    ledger.write(row(1))
+    ledger.run(spark)
+    file = Path(urlsplit(ledger.files()[0].url).path)
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(PipelineError, match=rf"lacks \S+\.parquet as a whole: it has {kept} of \d+ bytes.*backfill"):
+        ledger.run(spark, since=NOON.date())
+    assert ledger.query(FINISHED) == [(1,)]
+    ledger.backfill(spark)
+    assert indexes(ledger, spark) == [1]
+
+
+def test_lost_facts_are_computed_again_as_the_refusal_says(ledger: Ledger, spark: SparkSession) -> None:
+    ledger.make_day(YESTERDAY.date())
+    ledger.write(row(1, YESTERDAY))
+    ledger.run(spark)
+    for path in (ledger.folder / "facts" / "queue_facts" / "data").rglob("*.parquet"):
+        path.unlink()
+    ledger.query(f"DROP TABLE delivery_journal_{YESTERDAY:%Y%m%d}")
+    ledger.write(row(2, NOON, posted_at=YESTERDAY))
+    day = YESTERDAY.date()
+    with pytest.raises(PipelineError, match=rf"lacks \S+queue_facts\S+\.parquet.*run --since {day} --until {day}`"):
+        ledger.run(spark)
+    ledger.run(spark, since=day, until=day)
+    assert ledger.query("SELECT posted, finished FROM willow_queue_facts WHERE grain = 'day' ORDER BY bucket") == [
+        (2, 1), (0, 1),
+    ]  # fmt: skip

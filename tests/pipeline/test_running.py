@@ -65,10 +65,10 @@ def test_a_day_of_which_messages_have_ended_since_is_not_computed_as_a_whole_and
     )
     whole = []
     with monkeypatch.context() as patched:
-        compute = computing.compute_days
-        patched.setattr(computing, "compute_days", lambda *given: whole.extend(given[3]) or compute(*given))
+        compute = computing.compute_whole
+        patched.setattr(computing, "compute_whole", lambda days: whole.extend(days.days) or compute(days))
         ledger.run(spark)
-    assert [pending.day for pending in whole] == [NOON.date()]
+    assert whole == [NOON.date()]
     little_by_little = ledger.facts()
     ledger.forget_facts()
     ledger.run(spark, since=YESTERDAY.date())
@@ -90,7 +90,7 @@ def test_late_rows_change_what_they_are_part_of_and_the_rest_is_not_computed_aga
         row(905, NOON, queue_name="q2", queue_id=3, posted_at=YESTERDAY),
     )
     with monkeypatch.context() as patched:
-        patched.setattr(computing, "compute_days", dying)
+        patched.setattr(computing, "compute_whole", dying)
         patched.setattr(computing, "LARGE_ROWS", 0)
         patched.setattr(percentiles, "MOST_GATHERED", 4)
         done = ledger.run(spark)

