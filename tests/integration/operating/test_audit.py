@@ -360,6 +360,17 @@ COMMANDS: dict[str, tuple[Act, list[str]]] = {
         ],
         ["create schedule", *["change schedule"] * 3, "run schedule", "delete schedule"],
     ),
+    "queue": (
+        lambda w: [
+            run("queue", "create", "new"),
+            run("queue", "change", "new", "--max-in-flight", "5"),
+            run("queue", "pause", "new"),
+            run("queue", "resume", "new"),
+            run("queue", "show", "new"),
+            run("queue", "why", "new"),
+        ],
+        ["create queue", "change queue", "pause queue", "resume queue"],
+    ),
     "analyst_role": (
         lambda w: [run("analyst_role", "create", "--role", ANALYST), run("analyst_role", "grant", "--role", ANALYST)],
         ["define analyst role", "let role read facts"],
