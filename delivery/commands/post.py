@@ -29,6 +29,9 @@ def submit_post(
     session.node.quotas.admit_post(session.principal, len(command.message), len(command.queues))
     session.posts.began(command)
     directory = session.node.directory
+    if len(command.queues) == 1 and (queue := directory.known(command.queues[0], tags)) is not None:
+        _submit(session, command, (queue,), awaits_reply, work_timeout)  # nearly every post: there is nothing to find
+        return
     # The directory keeps the order of posts that wait for one name. A post that waits for several could be overtaken.
     holds_back = len(command.queues) > 1 and not all(directory.known(name, tags) for name in command.queues)
 
@@ -38,19 +41,22 @@ def submit_post(
             session.held_back.stop()
 
     def found(queues: Sequence[QueueRecord]) -> None:
-        submit(queues)
+        _submit(session, command, queues, awaits_reply, work_timeout)
         if holds_back:
             session.held_back.stop()
-
-    def submit(queues: Sequence[QueueRecord]) -> None:
-        if awaits_reply and queues[0].is_stream:
-            session.posts.ended(command, stream_is_no_service(queues[0].name, field="service"))
-        else:
-            request = PostRequest(session.posts, command, queues, awaits_reply=awaits_reply, work_timeout=work_timeout)
-            session.node.engine.post(request)
-            if awaits_reply and command.ttl is not None:
-                session.node.engine.expiries.expect(queues[0].id, command.ttl)
 
     if holds_back:
         session.held_back.start(exempt=SETTLING)
     directory.find_each(command.queues, tags, found, failed, by=session.definer)
+
+
+def _submit(
+    session: Session, command: Post, queues: Sequence[QueueRecord], awaits_reply: bool, work_timeout: float | None
+) -> None:
+    if awaits_reply and queues[0].is_stream:
+        session.posts.ended(command, stream_is_no_service(queues[0].name, field="service"))
+        return
+    request = PostRequest(session.posts, command, queues, awaits_reply=awaits_reply, work_timeout=work_timeout)
+    session.node.engine.post(request)
+    if awaits_reply and command.ttl is not None:
+        session.node.engine.expiries.expect(queues[0].id, command.ttl)

@@ -23,6 +23,8 @@ class PostLanes:
     def __init__(self, small: Lane, large: Lane) -> None:
         self._small = small
         self._large = large
+        self._most_copies = settings.WILLOW.node_commands
+        self._most_bytes = settings.WILLOW.node_post_bytes
         self.copies = 0  # under way: messages that are being stored
         self.bytes = 0
         self._by_queue: Counter[int] = Counter()  # copies
@@ -34,10 +36,11 @@ class PostLanes:
 
     def refusal(self, request: PostRequest) -> WillowError | None:
         """Why this node takes no more now, if it does not."""
-        if self.copies >= settings.WILLOW.node_commands:
+        if self.copies >= self._most_copies:
             return node_is_overloaded()
-        if self.bytes + request.weight > settings.WILLOW.node_post_bytes and (
-            request.weight + request.poster.bytes_under_way > LITTLE_BYTES
+        if (
+            self.bytes + request.weight > self._most_bytes
+            and request.weight + request.poster.bytes_under_way > LITTLE_BYTES
         ):
             return _too_many_bytes()
         return None

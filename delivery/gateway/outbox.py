@@ -36,7 +36,7 @@ class Outbox:
         self._batch = batch
         self._socket = socket
         self._unread = unread
-        self._frames: deque[Frame] = deque()
+        self._frames: deque[tuple[Frame, int]] = deque()  # each with its bytes
         self._something = asyncio.Event()
         self._closing: dict[str, Any] | None = None
         self._reading: asyncio.Timeout | None = None
@@ -56,8 +56,8 @@ class Outbox:
     def put(self, frame: Frame) -> None:
         if self._closing is not None:
             return
-        self._frames.append(frame)
         size = bytes_of(frame)
+        self._frames.append((frame, size))
         self.bytes += size
         self._unread.bytes += size
         self._something.set()
@@ -90,11 +90,12 @@ class Outbox:
 
     def _next_frames(self) -> tuple[list[Frame], int]:
         """Those that may go together, and their bytes."""
-        frames = [self._frames.popleft()]
-        size = bytes_of(frames[0])
+        frame, size = self._frames.popleft()
+        frames = [frame]
         while self._batch and self._frames and size < TURN_BYTES:
-            frames.append(self._frames.popleft())
-            size += bytes_of(frames[-1])
+            frame, more = self._frames.popleft()
+            frames.append(frame)
+            size += more
         return frames, size
 
     def _encoded(self, frames: list[Frame]) -> Sequence[str | bytes]:
