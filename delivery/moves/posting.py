@@ -265,9 +265,9 @@ def _posting(
     has_group_locks: bool,
 ) -> Statement:
     has_extras = any(copy.request.has_extras for copy in copies)
-    if len(copies) == 1 and not has_extras and not once:
+    if len(copies) == 1 and not has_extras:
         values = _message_values(copies[0], ids[0], node_id, takers.get(copies[0]))
-        return Statement(statement("post_one"), values, Stored)
+        return Statement(statement("post_one_once") if once else statement("post_one"), values, Stored)
     columns = message_columns(copies, node_id, takers) | _dedupe_column(copies, remembered=once)
     if not has_extras and all(copy.queue.id == copies[0].queue.id for copy in copies):
         columns |= {"queue_id": copies[0].queue.id} | _ids_of_one_queue(ids)
@@ -356,7 +356,7 @@ def written_headers(headers: Mapping[str, str] | None) -> str | None:
 
 
 def _message_values(copy: Copy, free: FreeId, node_id: int | None, taker: Taker | None) -> dict[str, Any]:
-    """For post_one.sql, what `message_columns` is for post.sql."""
+    """For post_one.sql and post_one_once.sql, what `message_columns` is for post.sql."""
     request, command = copy.request, copy.request.command
     return {
         "queue_id": copy.queue.id,
@@ -374,6 +374,8 @@ def _message_values(copy: Copy, free: FreeId, node_id: int | None, taker: Taker 
         "holder": taker and taker.session_id,
         "index_before": taker and taker.index_before,
         "node": node_id,
+        "dedupe": command.dedupe,
+        "dedupe_seconds": settings.WILLOW.dedupe_seconds,
     }
 
 

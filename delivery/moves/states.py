@@ -27,6 +27,7 @@ MOVES = (
     Move("post_once", leads_to=POSTED),
     Move("post_once_to_one", leads_to=POSTED),
     Move("post_one", leads_to=POSTED),
+    Move("post_one_once", leads_to=POSTED),
     Move("post_with", leads_to=POSTED | {State.BEHIND}),
     Move("replace", starts=UNCLAIMED, leads_to=UNCLAIMED),
     Move("come_due", starts=frozenset({State.DELAYED}), leads_to=MAY_GO),

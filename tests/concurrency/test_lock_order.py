@@ -191,6 +191,7 @@ STATEMENTS: dict[str, Parameters] = {
     "post_once": lambda: post() | once(),
     "post_once_to_one": lambda: post_to_one() | once(),
     "post_one": lambda: ONE_POST,
+    "post_one_once": lambda: ONE_POST | {"dedupe": uuid4().hex, "dedupe_seconds": 0.0},
     "post_with": lambda: post() | once() | EXTRAS | {"group_key": TextColumn(["g"] * 2), "decided": True},
     "lock_queues": lambda: {"queue_id": list(QUEUES)},
     "claim": demand,

@@ -342,6 +342,7 @@ class Ended(NamedTuple):
 # to be stored once.
 POSTS: dict[str, tuple[list[str], dict[str, Any], bool]] = {
     "post_one": (["q"], {}, False),
+    "post_one_once": (["q"], {"dedupe": "d"}, True),
     "post_to_one": (["q", "q"], {}, False),
     "post": (["q", "r"], {}, False),
     "post_with": (["q"], {"headers": {"a": "b"}}, False),
