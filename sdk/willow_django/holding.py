@@ -5,33 +5,35 @@ are long: what waits here, another worker could begin at once.
 """
 
 import asyncio
+from collections import deque
 
 from willow_client import QueueWorker
 
 from willow_django.turns import Turns
 
 LOOK_SECONDS = 0.25
+LOOKS = 4  # whose average counts: tasks that begin together also end together
 LEAST = 1  # tasks
 MOST = 16  # tasks for each that runs
 
 
 class Holding:
-    """As much as the worker did in the last `LOOK_SECONDS`. By powers of two: it does not change with every look."""
+    """As much as the worker does in `LOOK_SECONDS`. By powers of two, so that it does not change with every look."""
 
     def __init__(self, worker: QueueWorker, turns: Turns, concurrency: int) -> None:
         self._worker = worker
         self._turns = turns
         self._concurrency = concurrency
         self._beside = LEAST
-        self._ended_before = 0
+        self._ended: deque[int] = deque([0], LOOKS + 1)  # since the start, at each of the last looks
         worker.hold_at_most(concurrency + LEAST)
 
     async def adapt(self) -> None:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            ended = self._turns.ended - self._ended_before
-            self._ended_before = self._turns.ended
-            self._hold_beside(_power_of_two(max(LEAST, min(ended, MOST * self._concurrency))))
+            self._ended.append(self._turns.ended)
+            in_one_look = (self._ended[-1] - self._ended[0]) // LOOKS
+            self._hold_beside(_power_of_two(max(LEAST, min(in_one_look, MOST * self._concurrency))))
 
     def _hold_beside(self, tasks: int) -> None:
         """What waits already, and is more, is given back at once."""

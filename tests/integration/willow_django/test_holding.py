@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from willow_client import Client, GiveBack, Message
-from willow_django.holding import Holding
+from willow_django.holding import LOOKS, Holding
 from willow_django.turns import Turns
 
 from tests.integration.willow_django.conftest import Project
@@ -59,7 +59,7 @@ async def test_as_many_are_held_as_end_in_a_moment(client: Client, queue: str) -
     looking = asyncio.ensure_future(Holding(worker, turns, 1).adapt())
     async with asyncio.timeout(PATIENCE), worker:
         while len(here) < 9:
-            turns.ended += 9
+            turns.ended += 9 * LOOKS
             await asyncio.sleep(LOOK_SECONDS)
         while len(given_back) < len(here) - 2:
             await asyncio.sleep(LOOK_SECONDS)
