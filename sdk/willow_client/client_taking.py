@@ -10,12 +10,11 @@ from willow_client.errors import BadArgument
 from willow_client.limits import MOST_AT_ONCE, Limit, NotGiven, limit
 from willow_client.message import Message
 from willow_client.several import finish_all
-from willow_client.subscription import Subscription
+from willow_client.subscription import MOST_IN_FLIGHT, Subscription
 from willow_client.taking import TakingCall
 from willow_client.worker import QueueWorker, WorkerArguments
 from willow_client.working import Working
 
-MOST_IN_FLIGHT = 65_535
 LARGEST_INDEX = 2**63 - 1
 
 

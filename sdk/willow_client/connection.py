@@ -123,6 +123,12 @@ class Connection:
             self._deadlines.put(timeout, call.label)
         self._send_soon(call.encoded)
 
+    def change(self, call: Call, command: Command) -> None:
+        """A command that stands is another one from here on, also on the connections to come."""
+        self._outbox.withdraw(call.encoded)
+        call.encoded = encode(command)
+        self._send_soon(call.encoded)
+
     def stop(self, label: int) -> None:
         """Wait no longer for frames with this label."""
         call = self._calls.get(label)

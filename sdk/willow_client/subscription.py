@@ -5,7 +5,7 @@ from collections import deque
 from types import TracebackType
 from typing import Self
 
-from willow_client.arguments import check_seconds
+from willow_client.arguments import check_seconds, check_whole
 from willow_client.calls import StandingCall
 from willow_client.commands import Match, Subscribe, Unsubscribe
 from willow_client.connection import Connection
@@ -14,6 +14,7 @@ from willow_client.frames import AnyFrame, Delivery, Error, Notice
 from willow_client.message import Message
 from willow_client.parts import Terms
 
+MOST_IN_FLIGHT = 65_535  # messages of one subscription
 CLOSE_SECONDS = 5.0  # that closing waits for the broker's word that it has everything back
 
 
@@ -61,6 +62,13 @@ class Subscription:
     def prefetched(self) -> int:
         """Messages that came and were not looked at yet."""
         return len(self._call.deliveries) if self._call is not None else 0
+
+    def set_in_flight(self, in_flight: int) -> None:
+        """Have so many unfinished at most, from here on. What is here already stays."""
+        check_whole("in_flight", in_flight, 1, MOST_IN_FLIGHT)
+        self._command.in_flight = in_flight
+        if self._call is not None and self._connection.is_open:
+            self._connection.change(self._call, self._command)
 
     async def close(self, *, forget: bool = False, timeout: float = CLOSE_SECONDS) -> None:
         """End it; what came and was not looked at goes back to its queue.
@@ -146,13 +154,13 @@ class Iteration:
 class SubscriptionCall(StandingCall):
     """Answered once by `subscribed`, then by messages without end; made again on every new connection."""
 
-    __slots__ = ("_command", "_connection", "_waiter", "deliveries", "ended")
+    __slots__ = ("_command", "_connection", "_waiters", "deliveries", "ended")
 
     def __init__(self, connection: Connection, command: Subscribe) -> None:
         super().__init__(command)
         self._connection = connection
         self._command = command
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiters: deque[asyncio.Future[None]] = deque()
         self.deliveries: deque[Delivery] = deque()
         self.ended: WillowError | None = None
 
@@ -167,7 +175,7 @@ class SubscriptionCall(StandingCall):
     def _add(self, delivery: Delivery) -> None:
         if self._connection.claims.add(delivery):
             self.deliveries.append(delivery)
-            self._wake()
+            self._wake_one()
 
     def _take_over_strays(self) -> None:
         """Messages that the broker sent before it knew that this subscription goes on with one of an earlier life."""
@@ -186,19 +194,28 @@ class SubscriptionCall(StandingCall):
         return None
 
     async def wait(self) -> None:
-        """Until something has come, or the subscription has ended."""
-        if self._waiter is None or self._waiter.done():
-            self._waiter = self._connection.loop.create_future()
-        await asyncio.shield(self._waiter)
+        """Until something has come, or the subscription has ended. Of several who wait, each delivery wakes one."""
+        waiter: asyncio.Future[None] = self._connection.loop.create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if not waiter.cancelled():
+                self._wake_one()  # what has come is for somebody else
+            raise
 
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+    def _wake_one(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
 
     def fail(self, error: WillowError) -> None:
         super().fail(error)
         self.ended = error
-        self._wake()
+        while self._waiters:
+            self._wake_one()
 
 
 def _match(command: Subscribe) -> Match:

@@ -150,6 +150,10 @@ class QueueWorker:
         for slot in self._slots:
             slot.stop_when_idle()
 
+    def hold_at_most(self, messages: int) -> None:
+        """Of those that are worked on and those that wait, together; instead of `concurrency` and `prefetch`."""
+        self._subscription.set_in_flight(messages)
+
     def report(self, kind: EventKind, message: Message, began: float = 0.0, error: BaseException | None = None) -> None:
         """Nothing that a hook does may end the worker."""
         if self._on_event is not None:

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from contextvars import Context, copy_context
 from typing import Any, TypeAlias
 
 from django.db import Error, InterfaceError, OperationalError
 from willow_client import GiveUp, Message, Retry
+from willow_client.timetable import Timetable
 
 from willow_django.batches import Batches
 from willow_django.carried import context_of
@@ -62,20 +62,24 @@ class TaskHandler:
         self._ends: Batches[End, None] = Batches(
             lambda ends: asyncio.ensure_future(places.in_thread(lambda: tell_finished(ends)))
         )
+        self._running: Timetable[Attempt] = Timetable(asyncio.get_running_loop(), self._note)
+        self._noted: dict[Attempt, asyncio.Future[None]] = {}  # as running
         self._soft_time_limit = soft_time_limit
         self._hard_time_limit = hard_time_limit
 
     async def __call__(self, message: Message) -> None:
         job = job_of(message)
         record = await self._records.find(job["task"])
-        async with self._turns.turn():
+        await self._turns.take()
+        try:
             attempt = await self._begin(record, job, message.attempt)
             if attempt is None:
                 return
             if self._places.read_records:
                 await self._records.save(attempt.record)
-            async with self._noted_as_running(attempt):
-                told = await self._run(attempt, job, message)
+            told = await self._run_and_note(attempt, job, message)
+        finally:
+            self._turns.end()
         told = await self._stored(attempt) or told
         if attempt.has_ended and attempt.somebody_hears_the_end:
             await self._ends.ask((attempt, copy_context()))
@@ -106,21 +110,19 @@ class TaskHandler:
             await self._records.save(record)
             raise told from error
 
-    @asynccontextmanager
-    async def _noted_as_running(self, attempt: Attempt) -> AsyncIterator[None]:
-        """If it takes its time. A timer costs less than a task that sleeps, and most tasks are over before."""
-        noted: list[asyncio.Future[None]] = []
-
-        def note() -> None:
-            noted.append(asyncio.ensure_future(self._records.save(attempt.record)))
-
-        timer = asyncio.get_running_loop().call_later(RUNNING_SECONDS, note)
+    async def _run_and_note(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Retry | GiveUp | None:
+        """The record says that it runs, if it takes its time: most tasks are over before."""
+        self._running.put(RUNNING_SECONDS, attempt)
         try:
-            yield
+            return await self._run(attempt, job, message)
         finally:
-            timer.cancel()
-            for saved in noted:
-                await saved
+            self._running.take_out(RUNNING_SECONDS, attempt)
+            noted = self._noted.pop(attempt, None)
+            if noted is not None:
+                await noted
+
+    def _note(self, attempt: Attempt) -> None:
+        self._noted[attempt] = asyncio.ensure_future(self._records.save(attempt.record))
 
     async def _run(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Retry | GiveUp | None:
         try:

@@ -8,7 +8,7 @@ from willow_client import GiveUp
 
 def job_of(message: Any) -> dict[str, Any]:
     try:
-        job = json.loads(message.body)
+        job = json.loads(message.text)
         if isinstance(job, dict) and isinstance(job.get("task"), str) and isinstance(job.get("path"), str):
             return job
     except ValueError:

@@ -4,11 +4,13 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
 from django.db import Error, InterfaceError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import JSONField
 
 from willow_django.batches import Batches
 from willow_django.conf import willow_settings
@@ -25,8 +27,16 @@ CHANGING = (
     "worker_ids",
 )
 
-# For PostgreSQL: read and planned once for all records. That the ids are said twice keeps it on their index: otherwise
-# it does not know how few records are to come.
+# For PostgreSQL, in the order of the model's fields. A query that Django makes takes longer to make than to ask.
+FIND_ALL = """
+SELECT id, path, backend, queue_name, priority, run_after, arguments, status, enqueued_at, started_at,
+    last_attempted_at, finished_at, return_value, errors, worker_ids
+FROM willow_django_taskrecord
+WHERE id = ANY(%s)
+"""
+
+# Read and planned once for all records. That the ids are said twice keeps it on their index: otherwise it does not know
+# how few records are to come.
 UPDATE_ALL = """
 UPDATE willow_django_taskrecord t
 SET status = n.status, started_at = n.started_at, last_attempted_at = n.last_attempted_at, finished_at = n.finished_at,
@@ -40,8 +50,28 @@ WHERE t.id = n.id AND t.id = ANY(%s)
 
 
 def find_records(ids: Sequence[str]) -> list[TaskRecord | None]:
-    found = TaskRecord.objects.using(willow_settings().database).in_bulk(list(set(ids)))
+    database = willow_settings().database
+    connection = connections[database]
+    if connection.vendor == "postgresql":
+        found = _find_by_one_statement(ids, connection)
+    else:
+        found = TaskRecord.objects.using(database).in_bulk(list(set(ids)))
     return [found.get(id) for id in ids]
+
+
+def _find_by_one_statement(ids: Sequence[str], connection: BaseDatabaseWrapper) -> dict[str, TaskRecord]:
+    fields = TaskRecord._meta.concrete_fields
+    names = [field.attname for field in fields]
+    in_json = [number for number, field in enumerate(fields) if isinstance(field, JSONField)]
+    found = {}
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_ALL, [list(ids)])
+        for row in cursor.fetchall():
+            values = list(row)
+            for number in in_json:
+                values[number] = None if row[number] is None else json.loads(row[number])
+            found[row[0]] = TaskRecord.from_db(connection.alias, names, values)
+    return found
 
 
 def save_each(records: Sequence[TaskRecord]) -> list[Exception | None]:
@@ -59,13 +89,20 @@ def save_records(records: Sequence[TaskRecord]) -> None:
     """In one transaction. A record that was deleted stays deleted."""
     database = willow_settings().database
     connection = connections[database]
-    with transaction.atomic(using=database), connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            rows = [{name: getattr(record, name) for name in ("id", *CHANGING)} for record in records]
-            ids = [record.pk for record in records]
-            cursor.execute(UPDATE_ALL, [json.dumps(rows, default=datetime.isoformat), ids])
-        else:
+    if connection.vendor == "postgresql":
+        _save_by_one_statement(records, connection)
+    else:
+        with transaction.atomic(using=database), connection.cursor() as cursor:
             cursor.executemany(*_one_by_one(records, connection))
+
+
+def _save_by_one_statement(records: Sequence[TaskRecord], connection: BaseDatabaseWrapper) -> None:
+    """Which is a transaction by itself. If there is one already, it outlives a refusal."""
+    rows = [{name: getattr(record, name) for name in ("id", *CHANGING)} for record in records]
+    ids = [record.pk for record in records]
+    savepoint = transaction.atomic(using=connection.alias) if connection.in_atomic_block else nullcontext()
+    with savepoint, connection.cursor() as cursor:
+        cursor.execute(UPDATE_ALL, [json.dumps(rows, default=datetime.isoformat), ids])
 
 
 def _one_by_one(records: Sequence[TaskRecord], connection: BaseDatabaseWrapper) -> tuple[str, list[list[Any]]]:
@@ -82,11 +119,19 @@ def _one_by_one(records: Sequence[TaskRecord], connection: BaseDatabaseWrapper) 
 
 def _connected(ask: Callable[[Any], Any], questions: Any) -> Any:
     """The thread keeps its connection. If that broke meanwhile, the same is asked once more on a new one."""
+    connection = connections[willow_settings().database]
     try:
-        return ask(questions)
+        return _committed(ask, questions, connection)
     except (OperationalError, InterfaceError):
-        connections[willow_settings().database].close()
-        return ask(questions)
+        connection.close()
+        return _committed(ask, questions, connection)
+
+
+def _committed(ask: Callable[[Any], Any], questions: Any, connection: BaseDatabaseWrapper) -> Any:
+    """Also where the project has turned autocommit off."""
+    if not connection.get_autocommit():
+        connection.set_autocommit(True)
+    return ask(questions)
 
 
 class Records:

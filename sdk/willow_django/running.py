@@ -3,16 +3,18 @@
 Who runs it saves the record: a worker for many tasks at once (records.py), everybody else for the one.
 """
 
-import inspect
 import os
 import socket
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from inspect import iscoroutinefunction
 from typing import Any
 
 from django.db import close_old_connections
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from willow_client import GiveUp, Retry
 
 from willow_django.carried import context_of
@@ -33,6 +35,8 @@ from willow_django.tasks_api import (
 
 WORKER_ID = f"{socket.gethostname()}-{os.getpid()}"
 NO_HEADERS: Mapping[str, str] = {}
+
+_is_coroutine_function = cache(iscoroutinefunction)  # which takes longer than a short task
 
 
 class Unknown(GiveUp):
@@ -70,7 +74,7 @@ class Attempt:
 
     @property
     def is_asynchronous(self) -> bool:
-        return inspect.iscoroutinefunction(self.result.task.func)
+        return _is_coroutine_function(self.result.task.func)
 
     @property
     def arguments(self) -> list[Any]:
@@ -79,8 +83,9 @@ class Attempt:
 
     def call(self, seconds: float | None) -> Any:
         """Run a blocking task here, or an asynchronous one on a loop of its own."""
+        task = self.result.task
         with soft_limit(seconds):
-            return self.result.task.call(*self.arguments, **self.result.kwargs)
+            return (task.call if self.is_asynchronous else task.func)(*self.arguments, **self.result.kwargs)
 
     def succeed(self, value: Any) -> None:
         normal = normalize_json(value)
@@ -126,11 +131,12 @@ class Attempt:
 
     @property
     def somebody_hears_the_end(self) -> bool:
-        return bool(task_finished.has_listeners(self._sender))
+        return bool(task_finished.receivers)
 
     @property
     def _sender(self) -> Any:
-        return type(task_backends[self.record.backend])
+        """The backend's class: each context has a backend of its own, which would have to be made first."""
+        return import_string(task_backends.settings[self.record.backend]["BACKEND"])
 
 
 def begin(

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import willow_client
 from willow_client.signals import stop_signals
+from willow_client.worker import MOST_AT_ONCE
 
 from willow_django.connections import new_client
 from willow_django.handling import TaskHandler
 from willow_django.health import say_healthy
+from willow_django.holding import MOST, Holding
 from willow_django.places import Processes, Threads
 from willow_django.records import Records
 from willow_django.task_queues import MOST_ATTEMPTS
@@ -26,7 +28,7 @@ logger = logging.getLogger("willow_django")
 class WorkerPlan:
     queues: Sequence[str]  # of tasks
     concurrency: int  # tasks at a time, of each queue
-    prefetch: int  # tasks beside those, of each queue, that wait for their turn or for the broker to hear of their end
+    prefetch: int | None  # tasks that are held beside those, of each queue; None: as holding.py finds right
     run_in: str  # blocking tasks: thread or process
     soft_time_limit: float | None
     time_limit: float | None
@@ -50,7 +52,11 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
                 queue = backend.queue_of(name)
                 most_attempts = await _attempts_that_are_allowed(client, queue)
                 handler = TaskHandler(records, places, turns_of_queue, most_attempts=most_attempts, **limits)
-                workers.append(await parts.enter_async_context(_worker(client, queue, handler, plan)))
+                worker = _worker(client, queue, handler, plan)
+                if plan.prefetch is None:
+                    holding = Holding(worker, turns_of_queue, plan.concurrency)
+                    parts.callback(asyncio.ensure_future(holding.adapt()).cancel)
+                workers.append(await parts.enter_async_context(worker))
             logger.info("Working on tasks of %s, %d at a time", ", ".join(plan.queues), plan.concurrency)
             await parts.enter_async_context(say_healthy(client, plan.health_file, plan.health_port))
             try:
@@ -73,8 +79,9 @@ async def _attempts_that_are_allowed(client: willow_client.Client, queue: str) -
 def _worker(
     client: willow_client.Client, queue: str, handler: TaskHandler, plan: WorkerPlan
 ) -> willow_client.QueueWorker:
-    """All that was prefetched is handled at once, and waits for its turn there."""
-    handled = plan.concurrency + plan.prefetch
+    """All that is held is handled at once, and waits for its turn there."""
+    beside = MOST * plan.concurrency if plan.prefetch is None else plan.prefetch
+    handled = min(plan.concurrency + beside, MOST_AT_ONCE)
     return client.worker(queue, handler, concurrency=handled, prefetch=0, drain_timeout=plan.drain_timeout)
 
 

@@ -11,6 +11,7 @@ from willow_client.timetable import Timetable
 from tests.support.client import LOOK_SECONDS
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.keepalives import Keepalives
+from tests.support.proxy import Proxy
 
 JOBS = 20
 
@@ -179,3 +180,44 @@ def _take_away(cluster: Cluster, message: Message) -> None:
         message.shard,
         message.sequence,
     )
+
+
+async def test_a_subscription_takes_more_or_fewer_while_it_runs(broker: Cluster, client: Client, queue: str) -> None:
+    await client.post_many(queue, map(str, range(JOBS)))
+    async with asyncio.timeout(PATIENCE), client.subscribe(queue, in_flight=1) as messages:
+        held = [await anext(messages)]
+        messages.set_in_flight(4)
+        held += [await anext(messages) for _ in range(3)]
+        messages.set_in_flight(2)
+        for message in held[:3]:
+            await message.finish()
+        held.append(await anext(messages))
+        assert await in_flight(broker, queue) == 2
+
+
+async def test_what_a_subscription_takes_outlasts_a_lost_connection(proxy: Proxy, client: Client, queue: str) -> None:
+    await client.post_many(queue, map(str, range(JOBS)))
+    async with (
+        asyncio.timeout(PATIENCE),
+        willow_client.connect(proxy.url, hold=PATIENCE) as reader,
+        reader.subscribe(queue, in_flight=1) as messages,
+    ):
+        held = [await anext(messages)]
+        proxy.reset()
+        messages.set_in_flight(4)
+        held += [await anext(messages) for _ in range(3)]
+
+
+async def test_each_message_wakes_one_of_those_who_wait_for_one(client: Client, queue: str) -> None:
+    """Also if that one has been cancelled meanwhile."""
+    async with asyncio.timeout(PATIENCE), client.subscribe(queue) as messages:
+        waiting = [asyncio.ensure_future(anext(messages)) for _ in range(3)]
+        await client.post(queue, "first")
+        done, left = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        assert len(done) == 1
+        waiting = [task for task in waiting if task in left]
+        waiting[0].cancel()
+        await client.post(queue, "second")
+        assert (await waiting[1]).text == "second"
+        for task in (*done, waiting[1]):
+            await task.result().finish()

@@ -1,5 +1,7 @@
 """How often tasks are tried, and what becomes of what they return: also where the broker or the database would not."""
 
+import json
+
 import pytest
 from willow_client import Client
 
@@ -128,3 +130,19 @@ with override_settings(USE_TZ=False, WILLOW=own, TASKS=tasks), transaction.atomi
     )
     assert 3500 < delay <= 3600
     assert backend == "other"
+
+
+def test_a_project_that_commits_by_itself(shop: Project) -> None:
+    databases = json.loads(shop.environ["SHOP_DATABASES"])
+    databases["default"]["AUTOCOMMIT"] = False
+    shop.environ["SHOP_DATABASES"] = json.dumps(databases)
+    with shop.running("willow_worker", "--concurrency", "1"):
+        value = shop.python(
+            RUN
+            + """
+result = jobs.add.enqueue(1, 2)
+transaction.commit()
+print(json.dumps(ended(result).return_value))
+"""
+        )
+    assert value == 3

@@ -125,7 +125,7 @@ def test_what_waits_in_a_worker_is_given_back_when_it_stops(broker: Cluster, sho
     go = tmp_path / "go"
     queue = f"{shop.prefix}default"
     ids = shop.python(RUN + f"print(json.dumps([jobs.until_there_is.enqueue({str(go)!r}).id for _ in range(6)]))")
-    with shop.running("willow_worker", "--concurrency", "2") as worker:
+    with shop.running("willow_worker", "--concurrency", "2", "--prefetch", "4") as worker:
         assert wait_until(lambda: len(list(tmp_path.glob("*.begun"))) == 2, 2 * PATIENCE)
         assert wait_until(lambda: not broker.query(READY, queue), PATIENCE)  # all are here, and two of them run
         worker.terminate()

@@ -12,8 +12,6 @@ from willow_django.tasks import WillowBackend
 from willow_django.tasks_api import task_backends
 from willow_django.worker import WorkerPlan, work
 
-PREFETCH = 4  # tasks for each that runs
-
 
 def _above_zero(text: str) -> float:
     seconds = float(text)
@@ -32,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--queues", default="default", help="of tasks, separated by commas (default)")
         parser.add_argument("--backend", default="default", help="which of TASKS (default)")
         parser.add_argument("--concurrency", type=int, default=8, help="tasks of each queue at a time (8)")
-        parser.add_argument("--prefetch", type=int, help="tasks of each queue that wait here (4 times --concurrency)")
+        parser.add_argument("--prefetch", type=int, help="tasks of each queue that wait here (as it fits)")
         parser.add_argument("--run-in", choices=["thread", "process"], default="thread", help="blocking tasks (thread)")
         parser.add_argument("--soft-time-limit", type=_above_zero, help="seconds until SoftTimeLimitExceeded is raised")
         parser.add_argument("--time-limit", type=_above_zero, help="seconds after which an attempt has failed")
@@ -57,7 +55,7 @@ class Command(BaseCommand):
         plan = WorkerPlan(
             queues=queues,
             concurrency=options["concurrency"],
-            prefetch=PREFETCH * options["concurrency"] if options["prefetch"] is None else options["prefetch"],
+            prefetch=options["prefetch"],
             run_in=options["run_in"],
             soft_time_limit=options["soft_time_limit"],
             time_limit=options["time_limit"],
