@@ -1,13 +1,15 @@
 """Fields that several resources have, and serializers that refuse unknown fields."""
 
 import math
+from contextlib import suppress
 from typing import Any
 
+import msgspec
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from delivery.moves.message_id import MOST_IDS, MessageId
-from delivery.protocol.fields import TEN_YEARS_SECONDS, U32_MAX
+from delivery.protocol.fields import BODY_RULE, TEN_YEARS_SECONDS, U32_MAX, Base64Body
 from queues.definitions import MOST_TAGS, NAME_LENGTH, NAME_RULE, TAG_LENGTH, is_name
 from queues.integer_ranges import BIGINT_MAX
 
@@ -16,7 +18,8 @@ USUAL_ROWS = 100
 
 BODY = {
     "oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}}],
-    "description": "A text, or a list of byte values if the body is not UTF-8.",
+    "description": "A text, or a list of byte values if the body is not UTF-8. Requests may also have "
+    '`{"base64": "…"}`, in the standard alphabet with padding.',
 }
 MESSAGE_ID_PATTERN = r"^[0-9]{1,18}/[0-9]{1,18}(/[0-9]{1,18})?$"
 
@@ -123,7 +126,10 @@ class BodyField(serializers.Field):
             return data
         if isinstance(data, list) and all(type(value) is int and 0 <= value <= 255 for value in data):
             return bytes(data)
-        raise serializers.ValidationError("This must be a text, or a list of byte values from 0 to 255.")
+        if isinstance(data, dict):
+            with suppress(msgspec.ValidationError):
+                return msgspec.convert(data, Base64Body).base64
+        raise serializers.ValidationError(f"This must be {BODY_RULE}.")
 
     def to_representation(self, value: Any) -> Any:
         return shown_body(value)

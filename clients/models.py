@@ -183,9 +183,6 @@ class Subscription(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["client", "label"], nulls_distinct=False, name="subscription_label_once_per_client"
-            ),
             models.CheckConstraint(condition=Q(in_flight__gte=1), name="subscription_in_flight_positive"),
             models.CheckConstraint(
                 condition=Q(match__in=["all", "exact", "strict", "combined", "any"]),

@@ -1,6 +1,6 @@
--- drop_subscription: a client no longer reads. Of these queues its position is forgotten, so its next subscription to
--- them is a first one again.
--- Runs on: subscription_label_once_per_client; clients_position's primary key.
+-- drop_subscription: a client no longer reads what it subscribed to with this label. Of these queues its position is
+-- forgotten, so its next subscription to them is a first one again.
+-- Runs on: clients_subscription's index on client_id; clients_position's primary key.
 WITH dropped AS (
     DELETE FROM clients_subscription
     WHERE client_id = %(client)s AND label IS NOT DISTINCT FROM %(label)s

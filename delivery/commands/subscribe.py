@@ -28,7 +28,6 @@ def subscribe(session: Session, command: Subscribe) -> None:
     session.require(Permission.FETCH, command.queue)
     terms = _terms(command)
     alike = session.subscriptions.alike(terms.name, terms.tags, terms.match)
-    session.subscriptions.check_label(terms.label, alike)
     if alike is not None:
         _take_over(session, alike, terms)
     else:
@@ -141,23 +140,20 @@ def _tell(session: Session, terms: SubscriptionTerms) -> list[QueueRecord]:
 def _take_over(session: Session, subscription: Subscription, terms: SubscriptionTerms) -> None:
     """The connection reads this already, since another `subscribe` or `register`: it goes on as this one says."""
     if session.registered is None:
-        session.subscriptions.take_over(subscription, terms)
+        subscription.take_over(terms)
         _tell(session, terms)
         return
     reply = session.reply_to(terms.label)
     session.held_back.start(exempt=SETTLING)
-    client_id, earlier_label = session.registered.id, subscription.terms.label
+    client_id = session.registered.id
 
     async def work(connection: AsyncConnection[Any]) -> None:
-        async with connection.transaction():
-            dropped = {"client": client_id, "label": earlier_label, "queue_id": list[int]()}
-            await connection.execute(client_statement("drop_subscription"), dropped)
-            await save_subscription(connection, client_id, terms)
+        await save_subscription(connection, client_id, terms)
 
     def done(_: object) -> None:
         reply.end()
         if not session.closed:
-            session.subscriptions.take_over(subscription, terms)
+            subscription.take_over(terms)
             _tell(session, terms)
         session.held_back.stop()
 
@@ -169,13 +165,13 @@ def _take_over(session: Session, subscription: Subscription, terms: Subscription
 
 
 def unsubscribe(session: Session, command: Unsubscribe) -> None:
-    subscription = session.subscriptions.end(command.label)
+    queue_ids = session.subscriptions.end(command.label)
     if session.registered is None:
         return
     parameters = {
         "client": session.registered.id,
         "label": command.label,
-        "queue_id": list(subscription.queues) if command.forget else [],
+        "queue_id": list(queue_ids) if command.forget else [],
     }
 
     async def drop(connection: AsyncConnection[Any]) -> None:

@@ -66,23 +66,22 @@ class ConnectConsumer(AsyncConsumer):
             await outbox.finish(writer)
 
     async def _admit(self, node: Node, handshake: Handshake, outbox: Outbox, send: Send) -> Session | None:
-        """Let the client in and say hello, or close the socket."""
+        """Let the client in and say hello, or say why not and close the socket."""
         try:
             if node.draining:
-                raise WillowError(Code.UNAVAILABLE, node.name, "This node is stopping. Please connect to another one.")
+                raise WillowError(Code.UNAVAILABLE, "node", "This node is stopping. Please connect to another one.")
             handshake.check_form_of_bytes()
             principal = await self._who(node, handshake)
             if principal is None:
                 refused.add(handshake.address, NO_KEY if handshake.key is None else BAD_KEY)
-                await send({"type": "websocket.close", "code": NOT_LET_IN, "reason": "A valid key is needed."})
+                needed = WillowError(Code.PERMISSION_DENIED, "token", "A valid key is needed.")
+                await _refuse(outbox, send, needed, NOT_LET_IN, reason=needed.message)
                 return None
             address, hold_seconds = handshake.address, handshake.hold_seconds()
             session = Session(node, principal, outbox, hold_seconds=hold_seconds, address=address)
             token = await node.sessions.open(session, token=handshake.resumed_id)
         except WillowError as error:
-            outbox.put(Error(None, error.code, error.key, error.message))
-            await outbox.flush()
-            await send({"type": "websocket.close", "code": _close_code(node, error)})
+            await _refuse(outbox, send, error, _close_code(node, error))
             return None
         outbox.put(Hello(token, node.name, VERSION))
         if token == handshake.resumed_id and handshake.asks_for("resend"):
@@ -137,6 +136,13 @@ def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError
     ends: FrameEnds = event["too_large"]
     error = bincode.too_large(ends, limits) if event["binary"] else json_too_large(ends, limits)
     return [error if ends.size > limits.max_frame_bytes else too_many_fragments(error.label)]
+
+
+async def _refuse(outbox: Outbox, send: Send, error: WillowError, close_code: int, reason: str = "") -> None:
+    """Before the close, an error: that is where programs look, and a close has no room for all that it may say."""
+    outbox.put(Error(None, error.code, error.key, error.message))
+    await outbox.flush()
+    await send({"type": "websocket.close", "code": close_code, "reason": reason})
 
 
 def _close_code(node: Node, error: WillowError) -> int:

@@ -15,6 +15,7 @@ from delivery.moves.endings import endings_without_sessions
 from delivery.moves.waiting import COMING_DUE
 from delivery.reaper import claims, groups, housekeeping, journal, messages, nodes, redrives, retention, schedules
 from delivery.reaper.duty import LIMIT, NAME, Duty, Tools
+from delivery.schedules.pulse import Pulse
 from delivery.schedules.watch import begin_watch, watch_clock
 from delivery.storage.connection import (
     MOST_TRIES,
@@ -73,9 +74,10 @@ class Reaper:
         self._due: dict[str, float] = {}
         self._record_due: dict[str, float] = {}
         self.hints = Hints(node_id=OPERATOR, listener=None)
+        self._pulse = Pulse()
 
     async def run(self) -> None:
-        publisher = asyncio.create_task(self.hints.publish())
+        beside = [asyncio.create_task(task) for task in (self.hints.publish(), self._pulse.beat())]
         try:
             while True:
                 try:
@@ -86,7 +88,8 @@ class Reaper:
                     logger.error("The database has not answered the reaper for %.0f s.", SILENCE_SECONDS)
                 await asyncio.sleep(settings.WILLOW.reaper_seconds)
         finally:
-            publisher.cancel()
+            for task in beside:
+                task.cancel()
 
     async def _work_while_connected(self) -> None:
         connection = await connect_to_change(application=f"willow {NAME}")
@@ -95,6 +98,7 @@ class Reaper:
             connection.add_notify_handler(self._schedules_changed)
             await begin_watch(connection)
             while not await _became_active(connection):
+                await self._notice_standstill(connection)
                 await watch_clock(connection)
                 await asyncio.sleep(min(WATCH_SECONDS, settings.WILLOW.reaper_seconds))
             logger.info("The reaper is active: no other does its duties now.")
@@ -105,6 +109,11 @@ class Reaper:
             while True:
                 await self.run_due(self.tools(connection))
                 await asyncio.sleep(self._seconds_to_sleep())
+
+    async def _notice_standstill(self, connection: AsyncConnection[Any]) -> None:
+        """Before anything says that a reaper was there, or posts what came due meanwhile as if it were merely late."""
+        if self._pulse.stood_still():
+            await begin_watch(connection)
 
     def _seconds_to_sleep(self) -> float:
         """Until the next round, or until a schedule is due if that is sooner."""
@@ -129,6 +138,7 @@ class Reaper:
     async def run_due(self, tools: Tools) -> None:
         for duty in DUTIES:
             if time.monotonic() >= self._due.get(duty.name, 0.0):
+                await self._notice_standstill(tools.connection)
                 self._due[duty.name] = time.monotonic() + duty.every
                 await self._run(duty, tools)
 

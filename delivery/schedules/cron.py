@@ -25,6 +25,8 @@ NICKNAMES = {
 }
 # Files beside those of the database: each machine's own zone, clocks that count leap seconds, and other names of zones.
 NO_ZONE = re.compile("localtime|posixrules|Factory|(posix|right)/.*").fullmatch
+# Sunday is both ends of a week: the library reads its name as the first day, also where it ends a range.
+RANGE_TO_SUNDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|[1-7])-sun\b", re.IGNORECASE)
 FIELDS = 5
 CRON_LENGTH = 200  # characters
 NO_TIME = timedelta(0)
@@ -49,7 +51,7 @@ def zone_named(name: str) -> ZoneInfo:
 @lru_cache(maxsize=1024)
 def cron_fields(text: str) -> str:
     """The five fields, checked; they come due some day."""
-    fields = NICKNAMES.get(text.strip().lower(), text)
+    fields = RANGE_TO_SUNDAY.sub(r"\1-7", NICKNAMES.get(text.strip().lower(), text))
     try:
         if len(text) > CRON_LENGTH or len(fields.split()) != FIELDS:
             raise CronSimError("Wrong number of fields")

@@ -43,8 +43,9 @@ def restore(
 
     `held` are rows of held_messages.sql.
     """
-    new_terms = [terms for terms in all_terms if terms.label not in session.subscriptions]
-    subscriptions = [session.subscriptions.add(terms) for terms in new_terms]
+    reads = session.subscriptions
+    new_terms = [terms for terms in all_terms if reads.alike(terms.name, terms.tags, terms.match) is None]
+    subscriptions = [reads.add(terms) for terms in new_terms]
     unknown = {terms.name for terms in new_terms} | {row.queue_name for row in held}
 
     def resolved(name: str, _: object) -> None:

@@ -23,7 +23,6 @@ Terms = tuple[str, tuple[str, ...], Match]  # queue name, tags and match: a conn
 class Subscriptions:
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self._by_label: dict[int | None, Subscription] = {}
         self._by_terms: dict[Terms, Subscription] = {}
         self.readings = 0  # queues, each as often as a subscription reads it
         self._streams: dict[int, StreamReader] = {}  # by queue
@@ -31,13 +30,10 @@ class Subscriptions:
         self._ended_streams: dict[int, StreamReader] = {}
 
     def __len__(self) -> int:
-        return len(self._by_label)
+        return len(self._by_terms)
 
     def __iter__(self) -> Iterator[Subscription]:
-        return iter(self._by_label.values())
-
-    def __contains__(self, label: int | None) -> bool:
-        return label in self._by_label
+        return iter(self._by_terms.values())
 
     def all_terms(self) -> list[SubscriptionTerms]:
         return [subscription.terms for subscription in self]
@@ -49,22 +45,9 @@ class Subscriptions:
         """The one that reads the same already."""
         return self._by_terms.get((name, tags, match))
 
-    def check_label(self, label: int | None, alike: Subscription | None) -> None:
-        """A label stands for one subscription, unless a command is about that."""
-        known = self._by_label.get(label)
-        if known is not None and known is not alike:
-            reason = f"This connection has a subscription {_with_label(label)} already."
-            raise WillowError(Code.OBJECT_ALREADY_EXISTS, _label_key(label), reason)
-
-    def take_over(self, subscription: Subscription, terms: SubscriptionTerms) -> None:
-        del self._by_label[subscription.terms.label]
-        self._by_label[terms.label] = subscription
-        subscription.take_over(terms)
-
     def add(self, terms: SubscriptionTerms) -> Subscription:
         """It reads nothing before its `start`."""
-        subscription = self._by_label[terms.label] = Subscription(self._session, terms)
-        self._by_terms[terms.name, terms.tags, terms.match] = subscription
+        subscription = self._by_terms[terms.name, terms.tags, terms.match] = Subscription(self._session, terms)
         return subscription
 
     def too_many_readings(self, more: int) -> WillowError | None:
@@ -76,28 +59,29 @@ class Subscriptions:
         return WillowError(Code.OVERLOADED, "readings", reason)
 
     def discard(self, subscription: Subscription) -> None:
-        """It could not start. The client may have ended it already and begun another one under its label."""
-        if self._by_label.get(subscription.terms.label) is subscription:
-            del self._by_label[subscription.terms.label]
-        self._forget_terms(subscription)
-
-    def _forget_terms(self, subscription: Subscription) -> None:
+        """It ended or could not start. By then the client may have begun another one that reads the same."""
         terms = subscription.terms
         if self._by_terms.get((terms.name, terms.tags, terms.match)) is subscription:
             del self._by_terms[terms.name, terms.tags, terms.match]
 
-    def end(self, label: int | None) -> Subscription:
-        subscription = self._by_label.pop(label, None)
-        if subscription is None:
-            reason = f"This connection has no subscription {_with_label(label)}."
-            raise WillowError(Code.NO_OBJECT, _label_key(label), reason)
+    def end(self, label: int | None) -> set[int]:
+        """All that were made with this label. Returns the queues that they read."""
+        ending = [subscription for subscription in self if subscription.terms.label == label]
+        if not ending:
+            named = "without a label" if label is None else f"with the label {label}"
+            key = "label" if label is None else str(label)
+            raise WillowError(Code.NO_OBJECT, key, f"This connection has no subscription {named}.")
+        for subscription in ending:
+            self._end(subscription)
+        return {queue_id for subscription in ending for queue_id in subscription.queues}
+
+    def _end(self, subscription: Subscription) -> None:
         subscription.end()
-        self._forget_terms(subscription)
+        self.discard(subscription)
         self.readings -= len(subscription.queues)
         for queue_id in subscription.queues:
             if (reader := self._streams.pop(queue_id, None)) is not None:
                 self._ended_streams[queue_id] = reader
-        return subscription
 
     def go_on(self) -> None:
         for subscription in list(self):
@@ -167,11 +151,3 @@ class Subscriptions:
     def send_overdue_again(self) -> None:
         for reader in self._streams.values():
             reader.send_overdue_again()
-
-
-def _with_label(label: int | None) -> str:
-    return "without a label" if label is None else f"with the label {label}"
-
-
-def _label_key(label: int | None) -> str:
-    return "label" if label is None else str(label)

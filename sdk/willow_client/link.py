@@ -8,7 +8,15 @@ from typing import Protocol
 from urllib.parse import urlencode
 
 from willow_client.brokers import Brokers
-from willow_client.errors import ConnectionFailed, Timeout, Unauthorized, Unavailable, WillowError, without_query
+from willow_client.errors import (
+    ConnectionFailed,
+    PermissionDenied,
+    Timeout,
+    Unauthorized,
+    Unavailable,
+    WillowError,
+    without_query,
+)
 from willow_client.frames import Hello
 from willow_client.opening import OPEN_SECONDS, open_websocket
 from willow_client.options import Options
@@ -100,7 +108,8 @@ class Link:
         """The broker said this instead of hello. Returns False if it has said hello."""
         if self._hello is None or self._hello.done():
             return False
-        self._hello.set_exception(error)
+        is_about_key = isinstance(error, PermissionDenied) and error.key == "token"
+        self._hello.set_exception(Unauthorized(self._brokers.current) if is_about_key else error)
         return True
 
     @property

@@ -49,6 +49,16 @@ async def test_a_post_goes_to_several_queues(api: Call, client: Client, queue: s
         assert (await client.pop(name))["body"] == "m"
 
 
+async def test_bodies_have_the_forms_of_json_frames(api: Call, queue: str) -> None:
+    for body in ("", "é", [104, 105], [255, 0], {"base64": "/wA="}, {"base64": ""}):
+        assert (await api("POST", "messages", {"queue": queue, "message": body})).status == 201
+    popped = (await api("POST", "messages/pop", {"queue": queue, "count": 10})).json["messages"]
+    assert [message["body"] for message in popped] == ["", "é", "hi", [255, 0], [255, 0], ""]
+    for wrong in (5, [256], {"base64": "!"}, {"base64": 5}, {}):
+        answer = await api("POST", "messages", {"queue": queue, "message": wrong})
+        assert (answer.status, answer.json["key"]) == (400, "message"), wrong
+
+
 async def test_a_pop_waits_for_a_message(api: Call, client: Client, queue: str) -> None:
     assert (await api("POST", "messages/pop", {"queue": queue})).json == {"messages": []}
     popping = asyncio.create_task(api("POST", "messages/pop", {"queue": queue, "timeout": 30}))

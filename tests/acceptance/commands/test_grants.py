@@ -335,6 +335,14 @@ async def test_a_wrong_key_is_not_let_in_even_from_here(broker: Cluster, how: di
     assert await refused_code(broker.node, **how) == 4401
 
 
+@pytest.mark.parametrize("how", [{}, {"binary": "true"}, {"id": "some-id"}])
+async def test_who_is_not_let_in_is_told_so_before_the_close(connect: Connect, how: dict[str, str]) -> None:
+    refused = await connect(token="wk_wrong", **how)
+    said = {name: refused.greeting.get(name) for name in ("type", "label", "code", "key")}
+    assert said == {"type": "error", "label": None, "code": "PermissionDenied", "key": "token"}
+    assert await refused.closed_by_broker() == 4401
+
+
 async def test_a_key_may_stand_in_the_address(broker: Cluster) -> None:
     assert await refused_code(broker.node, token=make_key(broker, {"*": {"post"}}).secret) is None
 

@@ -164,6 +164,27 @@ async def test_a_subscription_that_was_ended_does_not_come_back(
     assert (await client.fetch(queue))["body"] == "m"
 
 
+async def test_a_client_that_comes_back_may_give_its_labels_to_other_subscriptions(
+    client: Client, connect: Connect, queue: str, name: str
+) -> None:
+    first, second = f"{queue}-1", f"{queue}-2"
+    reader = await connect()
+    await reader.register(name)
+    await reader.subscribe(first, label=LABEL)
+    await reader.subscribe(second, label=LABEL + 1)
+    await reader.close()
+    back = await connect()
+    await back.register_when_free(name)
+    await back.subscribe(first, label=LABEL + 1)
+    await back.subscribe(second, label=LABEL)
+    await back.close()
+    restored = await connect()
+    assert len((await restored.register_when_free(name))["subscribed_to"]) == 2
+    for read, label in ((first, LABEL + 1), (second, LABEL)):
+        await client.post(read, "m")
+        await restored.expect(label, type="message", queue=read)
+
+
 async def test_subscriptions_that_began_before_registering_are_kept_too(
     client: Client, connect: Connect, queue: str, name: str
 ) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.client import Client, claim
+from tests.support.client import Client, Fields, claim
 from tests.support.cluster import Cluster
 from tests.support.fixtures import Connect, StartCluster
 
@@ -245,23 +245,25 @@ async def test_after_unsubscribing_nothing_comes_and_what_is_in_flight_stays_cla
     assert client.unread(label) == []
 
 
-async def test_a_label_can_be_subscribed_with_again_once_it_is_free(client: Client, queue: str) -> None:
-    await client.subscribe(queue, label=70)
-    await client.begin("subscribe", f"{queue}-other", label=70)
-    await client.expect(70, type="error", code="ObjectAlreadyExists", key="70")
-    await client.send({"type": "unsubscribe", "label": 70})
-    await client.subscribe(f"{queue}-other", label=70)
-
-
-async def test_a_subscription_without_a_label_is_called_so(client: Client, queue: str) -> None:
-    await client.send({"type": "unsubscribe"})
-    refused = await client.expect(None, type="error", code="NoObject", key="label")
-    assert "None" not in refused["message"]
-    await client.send({"type": "subscribe", "queue": queue})
-    await client.expect(None, type="subscribed")
-    await client.send({"type": "subscribe", "queue": f"{queue}-other"})
-    refused = await client.expect(None, type="error", code="ObjectAlreadyExists", key="label")
-    assert "None" not in refused["message"]
+@pytest.mark.parametrize("label", [{"label": 70}, {}])
+async def test_subscriptions_may_have_the_same_label_or_none(
+    client: Client, other: Client, queue: str, label: Fields
+) -> None:
+    queues = [queue, f"{queue}-2", f"{queue}-3"]
+    for name in queues:
+        await client.send({"type": "subscribe", "queue": name, **label})
+        await client.expect(label.get("label"), type="subscribed")
+    for name in queues:
+        await other.post(name, "m")
+        await client.expect(label.get("label"), type="message", queue=name)
+    await client.send({"type": "unsubscribe", **label})
+    await client.finds_nothing(f"{queue}-other")
+    for name in queues:
+        await other.post(name, "after")
+        assert (await other.fetch(name))["body"] == "after"
+    await client.send({"type": "unsubscribe", **label})
+    refused = await client.expect(label.get("label"), type="error", code="NoObject")
+    assert refused["key"] == str(label.get("label", "label")) and "None" not in refused["message"]
 
 
 # taking over

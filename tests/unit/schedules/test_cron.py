@@ -79,6 +79,20 @@ def test_backwards_from_within_the_hour_that_comes_twice() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "numbers"),
+    [("fri-sun", "5-7"), ("Mon-SUN", "1-7"), ("wed,sat-sun", "3,6-7"), ("mon-sun/3", "1-7/3"), ("5-sun", "5-7"),
+     ("sun-tue", "0-2"), ("sun-sun", "0"), ("sun", "7")],
+)  # fmt: skip
+def test_sunday_begins_a_range_of_names_and_ends_one(names: str, numbers: str) -> None:
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    by_name, by_number = (
+        list(islice(times_after(cron_fields(f"0 0 * * {weekdays}"), BERLIN, begin), 20))
+        for weekdays in (names, numbers)
+    )
+    assert by_name == by_number
+
+
+@pytest.mark.parametrize(
     "text", ["", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "0 0 0 * *", "* * * 13 *", "* * * * 8",
              "@reboot", "a b c d e", "*/0 * * * *", "5-1 * * * *", "* * * * 1L/2", "\0", "1" * 500]
 )  # fmt: skip
