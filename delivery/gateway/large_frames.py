@@ -136,9 +136,10 @@ def _receive_answer(by: socket.socket) -> tuple[dict[int, bytes], list[bytes]]:
 
 def _taken_out(command: Command | FrameError) -> bytes | None:
     """The body of a command, which is left without one, if it is large."""
-    field = BODY_FIELDS.get(type(command)) if isinstance(command, Command) else None
-    body: Any = getattr(command, field) if field else None
-    if field is None or body is None or len(body) < LARGE_BODY_BYTES:
+    if not isinstance(command, Command) or (field := BODY_FIELDS.get(type(command))) is None:
+        return None
+    body: Any = getattr(command, field)
+    if body is None or len(body) < LARGE_BODY_BYTES:
         return None
     force_setattr(command, field, b"")
     return bytes(body)
