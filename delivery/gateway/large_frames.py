@@ -19,8 +19,9 @@ from msgspec.structs import force_setattr
 from delivery.gateway.side_process import begin_beside, fresh_process
 from delivery.protocol import bincode, json
 from delivery.protocol.commands import Command
-from delivery.protocol.errors import FrameError
-from delivery.protocol.limits import Limits
+from delivery.protocol.errors import Code, FrameError
+from delivery.protocol.json.too_large import too_large as json_too_large
+from delivery.protocol.limits import FrameEnds, Limits
 from delivery.protocol.variants import BODY_FIELDS
 
 logger = logging.getLogger(__name__)
@@ -29,6 +30,8 @@ LARGE_BYTES = 1024 * 1024  # below that, a frame takes less than it takes to sen
 LARGE_BODY_BYTES = 64 * 1024  # goes beside its command
 COMMANDS_AT_ONCE = 100  # are made of what came back, before it is the turn of others
 NICENESS = 5  # small messages come first
+MOST_WAITING = 4  # frames of the largest size, or as many bytes of smaller ones
+LITTLE_PART = 8  # whoever sends no more than this part of the largest frame may wait beside as many others again
 
 _length = struct.Struct("!Q")
 Decoded = list[Command | FrameError]
@@ -43,18 +46,35 @@ class LargeFrames:
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
+        self._waiting_bytes = 0
         self._process: BaseProcess | None = None
         self._socket: socket.socket | None = None
 
     async def decode(self, pieces: Sequence[bytes], binary: bool, limits: Limits) -> Iterator[Command | FrameError]:
         """The commands of a frame that came in pieces, made one after the other as they are asked for."""
-        async with self._turn:
-            asking = asyncio.ensure_future(asyncio.to_thread(self._decoded, pieces, binary, limits))
-            try:
-                return await asyncio.shield(asking)
-            except asyncio.CancelledError:  # its client has gone: the next one must not get its answer
-                await asyncio.wait({asking})
-                raise
+        size = sum(map(len, pieces))
+        if not self._has_room_for(size, limits):
+            return iter([_overloaded(pieces, binary, limits)])
+        self._waiting_bytes += size
+        try:
+            async with self._turn:
+                return await self._decoded_by_thread(pieces, binary, limits)
+        finally:
+            self._waiting_bytes -= size
+
+    def _has_room_for(self, size: int, limits: Limits) -> bool:
+        times = 2 if size <= limits.max_frame_bytes // LITTLE_PART else 1
+        return self._waiting_bytes + size <= times * MOST_WAITING * limits.max_frame_bytes
+
+    async def _decoded_by_thread(
+        self, pieces: Sequence[bytes], binary: bool, limits: Limits
+    ) -> Iterator[Command | FrameError]:
+        asking = asyncio.ensure_future(asyncio.to_thread(self._decoded, pieces, binary, limits))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:  # its client has gone: the next one must not get its answer
+            await asyncio.wait({asking})
+            raise
 
     def _decoded(self, pieces: Sequence[bytes], binary: bool, limits: Limits) -> Iterator[Command | FrameError]:
         try:
@@ -91,6 +111,13 @@ class LargeFrames:
 
 
 large_frames = LargeFrames()
+
+
+def _overloaded(pieces: Sequence[bytes], binary: bool, limits: Limits) -> FrameError:
+    """With its label, if that can be seen without decoding all of it."""
+    ends = FrameEnds(*pieces)
+    label = (bincode.too_large(ends, limits) if binary else json_too_large(ends, limits)).label
+    return FrameError(Code.OVERLOADED, "node", "This node has many large frames to decode. Please try again.", label)
 
 
 # how frames and commands go from one process to the other

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from delivery.gateway.large_frames import LargeFrames, decode
+from delivery.gateway.large_frames import LITTLE_PART, LargeFrames, decode
 from delivery.protocol.commands import Pop, Post
+from delivery.protocol.errors import Code, FrameError
 from tests.fuzz.mutations import BINCODE
 from tests.unit.protocol.samples import LIMITS
 
@@ -55,6 +56,22 @@ async def test_when_the_process_was_killed_the_frame_is_decoded_and_the_next_has
     for _ in range(2):
         assert repr(list(await large_frames.decode(PIECES, False, LIMITS))) == expected
     assert large_frames.process_number not in (None, killed)
+
+
+def large_post(label: int, size: int) -> list[bytes]:
+    return [plain_json.dumps({"type": "post", "queue": "q", "label": label, "message": "x" * size}).encode()]
+
+
+async def test_only_so_many_wait_and_who_sends_less_is_refused_later(large_frames: LargeFrames) -> None:
+    many = [large_post(label, LIMITS.max_body_bytes - 1000) for label in range(12)]
+    little = large_post(12, LIMITS.max_body_bytes // LITTLE_PART)
+    found = await asyncio.gather(*(large_frames.decode(pieces, False, LIMITS) for pieces in (*many, little)))
+    commands = [next(decoded) for decoded in found]
+    refused = [command for command in commands if isinstance(command, FrameError)]
+    assert [error.label for error in refused] == [8, 9, 10, 11]
+    assert {error.code for error in refused} == {Code.OVERLOADED}
+    assert isinstance(commands[-1], Post)
+    assert isinstance(next(await large_frames.decode(many[0], False, LIMITS)), Post), "there is room again"
 
 
 async def test_whoever_goes_meanwhile_leaves_nothing_for_the_next(large_frames: LargeFrames) -> None:
