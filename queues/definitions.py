@@ -142,8 +142,8 @@ def definition_parameters(
         "name": name,
         "tags": list(tag_set(tags)),
         "most_queues": settings.WILLOW.max_queue_count,
+        "has_room": None,
         "definer": by.client_id,
-        "most_of_definer": by.most,
     }
 
 

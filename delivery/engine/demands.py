@@ -13,6 +13,8 @@ NO_SESSION = 0  # stands for the session of readers over HTTP, who have none
 class Reader(Protocol):
     """Who gets the messages of a demand, or is told that there were none."""
 
+    takes_parts: bool  # of what a fetch or pop gets, until the demand has ended
+
     @property
     def session_id(self) -> int: ...
 

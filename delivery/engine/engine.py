@@ -22,7 +22,7 @@ from delivery.engine.floors import Floors
 from delivery.engine.groups import Groups
 from delivery.engine.handover import Handover
 from delivery.engine.limits import Limits
-from delivery.engine.post_lanes import BATCH_BYTES, PostLanes, node_is_overloaded
+from delivery.engine.post_lanes import LARGE_BATCH_BYTES, SMALL_BATCH_BYTES, PostLanes, node_is_overloaded
 from delivery.engine.transactional_posts import MoveRequest, TransactionalPosts
 from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, LimitedAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
@@ -131,14 +131,15 @@ class Engine:
             "posts",
             {PostRequest: self._run_posts, MoveRequest: from_transactions.run},
             batch_size=size,
-            batch_weight=BATCH_BYTES,
+            batch_weight=SMALL_BATCH_BYTES,
             opened=self._free_ids.forget_all,
         )
         self.large_posts = Lane(
             "large posts",
             {PostRequest: partial(self._run_posts, hands_over=False)},
             batch_size=size,
-            batch_weight=BATCH_BYTES,
+            batch_weight=LARGE_BATCH_BYTES,
+            sends_much=True,
             opened=self._free_ids.forget_all,
         )
         self._post_lanes = PostLanes(self.posts, self.large_posts)

@@ -77,15 +77,51 @@ async def run_definitions(connection: AsyncConnection[Any], definitions: list[De
     """In one order everywhere, so that no two nodes wait for each other's queues."""
     results: dict[Definition, tuple[QueueRecord, bool] | WillowError] = {}
     async with connection.transaction():
+        room = await _room(connection, {one.by for one in definitions})
         for one in sorted(definitions, key=lambda one: (one.name, one.tags)):
             try:
-                results[one] = await define_queue(connection, one.name, one.tags, one.chosen, one.by)
+                results[one] = await define_queue(connection, one.name, one.tags, one.chosen, one.by, room)
             except WillowError as error:
                 results[one] = error
     nodes: list[int] = []
     if any(not isinstance(result, WillowError) and result[1] for result in results.values()):
         nodes = await _live_nodes(connection)
     return AfterCommit(partial(for_each, lambda one: _answer(one, results[one], nodes), definitions))
+
+
+class Room:
+    """How many queues there are, counted once for all definitions of a batch."""
+
+    def __init__(self, count: int, by_definer: Mapping[int | None, int]) -> None:
+        self._left = settings.WILLOW.max_queue_count - count
+        self._by_definer = dict(by_definer)  # of those who may not define any number
+
+    def is_there_for(self, by: Definer) -> bool:
+        return self._left > 0 and not self._has_reached_quota(by)
+
+    def made(self, by: Definer) -> None:
+        self._left -= 1
+        if by.client_id in self._by_definer:
+            self._by_definer[by.client_id] += 1
+
+    def why_none(self, by: Definer) -> str:
+        if self._has_reached_quota(by):
+            whose = "Your key has defined" if by.client_id is not None else "Callers without a key have"
+            defined = self._by_definer[by.client_id]
+            return f"{whose} {defined} queues already, as many as the quota `queues` allows."
+        return _too_many_queues()
+
+    def _has_reached_quota(self, by: Definer) -> bool:
+        return bool(by.most) and self._by_definer[by.client_id] >= by.most
+
+
+async def _room(connection: AsyncConnection[Any], definers: Iterable[Definer]) -> Room:
+    [(count,)] = await (await connection.execute(statement("how_many"))).fetchall()
+    by_definer = {}
+    for client_id in {by.client_id for by in definers if by.most}:
+        found = await connection.execute(statement("defined_by"), {"definer": client_id})
+        [(by_definer[client_id],)] = await found.fetchall()
+    return Room(count, by_definer)
 
 
 def _answer(definition: Definition, result: tuple[QueueRecord, bool] | WillowError, nodes: list[int]) -> None:
@@ -97,16 +133,24 @@ def _answer(definition: Definition, result: tuple[QueueRecord, bool] | WillowErr
 
 
 async def define_queue(
-    connection: AsyncConnection[Any], name: str, tags: tuple[str, ...], chosen: Mapping[str, Any], by: Definer
+    connection: AsyncConnection[Any],
+    name: str,
+    tags: tuple[str, ...],
+    chosen: Mapping[str, Any],
+    by: Definer,
+    room: Room | None = None,
 ) -> tuple[QueueRecord, bool]:
     """The queue, and whether it is new."""
     parameters = definition_parameters(name, tags, settings_with(name, chosen), by)
+    parameters["has_room"] = room.is_there_for(by) if room else None
     async with connection.cursor(row_factory=dict_row) as cursor:
         for _ in range(DEFINE_TRIES):  # somebody else may be making it now: then the next try finds it
             await cursor.execute(statement("define"), parameters)
             if (row := await cursor.fetchone()) is not None:
+                if room and row["created"]:
+                    room.made(by)
                 return record_of(row), row["created"]
-    raise WillowError(Code.OVERLOADED, name, await _why_no_more(connection, by))
+    raise WillowError(Code.OVERLOADED, name, room.why_none(by) if room else _too_many_queues())
 
 
 async def find_queue(connection: AsyncConnection[Any], name: str, tags: tuple[str, ...]) -> QueueRecord | None:
@@ -120,12 +164,7 @@ async def _named(connection: AsyncConnection[Any], names: Iterable[str]) -> list
         return [record_of(row) for row in await cursor.fetchall()]
 
 
-async def _why_no_more(connection: AsyncConnection[Any], by: Definer) -> str:
-    if by.most:
-        [(defined,)] = await (await connection.execute(statement("defined_by"), {"definer": by.client_id})).fetchall()
-        if defined >= by.most:
-            whose = "Your key has defined" if by.client_id is not None else "Callers without a key have"
-            return f"{whose} {defined} queues already, as many as the quota `queues` allows."
+def _too_many_queues() -> str:
     most = settings.WILLOW.max_queue_count
     return f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows."
 

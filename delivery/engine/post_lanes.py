@@ -13,8 +13,9 @@ from delivery.moves.posting import PostRequest
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.lanes import Lane
 
-LARGE_BYTES = 256 * 1024  # of one post, in all its queues
-BATCH_BYTES = 8 * 1024 * 1024  # of bodies in one statement; a larger post goes alone
+LARGE_BYTES = 64 * 1024  # of one post, in all its queues
+SMALL_BATCH_BYTES = 1024 * 1024  # of bodies in one statement
+LARGE_BATCH_BYTES = 4 * 1024 * 1024  # likewise; a larger post goes alone
 # Whoever has no more than this under way is never refused because others have too much.
 LITTLE_BYTES = 1024 * 1024
 

@@ -14,11 +14,13 @@ from delivery.engine.lookups import Defined, Definition, Failed, Lookup
 from delivery.engine.matching import QueuesOfName, Watch, Watches
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
+from delivery.storage.columns import BigintColumn
 from delivery.storage.lanes import Lane
 from queues.definitions import NOBODY, Definer, QueueRecord, record_of, statement
 
 Found = Callable[[list[QueueRecord]], None]
 
+LEARNT_AT_ONCE, LOOKED_FOR_AT_ONCE = 50, 2000  # queues, in one turn of the event loop
 OVERLAP_SECONDS = 10  # between what two refreshes look at: more than any statement that defines a queue can take
 MOST_NAMES_WITHOUT_QUEUES = 10_000  # that are remembered; anybody can ask for a name that there is not
 JOIN_SECONDS = 0.001  # for which those who read a new queue may keep the loop busy, in one turn of it
@@ -240,18 +242,23 @@ class Directory:
 
     async def forget_deleted(self, connection: AsyncConnection[Any]) -> None:
         """Operators delete queues; a queue that is made again has another number."""
-        cursor = await connection.execute(statement("deleted"), {"queue_id": list(self._by_id)})
-        for (queue_id,) in await cursor.fetchall():
-            self.forget(queue_id)
+        known = list(self._by_id)
+        for begin in range(0, len(known), LOOKED_FOR_AT_ONCE):
+            some = BigintColumn(known[begin : begin + LOOKED_FOR_AT_ONCE])
+            cursor = await connection.execute(statement("deleted"), {"queue_id": some})
+            for (queue_id,) in await cursor.fetchall():
+                self.forget(queue_id)
 
     async def refresh(self, connection: AsyncConnection[Any]) -> None:
         """Learn what other nodes and operators defined or changed since the last refresh, however long ago that is."""
         now = time.monotonic()
         async with connection.cursor(row_factory=dict_row) as cursor:
             await cursor.execute(statement("changed"), {"seconds": now - self._refreshed_at + OVERLAP_SECONDS})
-            for row in await cursor.fetchall():
-                if row["name"] in self._by_name or row["name"] in self._watches or row["id"] in self._by_id:
-                    self._learn(record_of(row))
+            while rows := await cursor.fetchmany(LEARNT_AT_ONCE):
+                for row in rows:
+                    if row["name"] in self._by_name or row["name"] in self._watches or row["id"] in self._by_id:
+                        self._learn(record_of(row))
+                await asyncio.sleep(0)  # somebody may define thousands of queues: the others have their turns
         self._refreshed_at = now
 
 

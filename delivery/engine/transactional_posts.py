@@ -21,7 +21,7 @@ from queues.definitions import QueueRecord
 QueueKey = tuple[str, tuple[str, ...]]  # name and tags
 NOTHING_SEEN = "1:1:"  # the snapshot in which no transaction has ended
 MOVED_AT_ONCE = 500
-MOVED_BYTES_AT_ONCE = 16 * 1024 * 1024
+MOVED_BYTES_AT_ONCE = 2 * 1024 * 1024  # posts of clients wait behind them
 ONE_MOVES = 7_719_455_670  # the advisory lock's number: "willow" on a telephone's keys, and 70
 
 

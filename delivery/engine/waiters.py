@@ -8,12 +8,13 @@ from typing import Any
 from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
 from delivery.engine.limits import Limits
+from delivery.moves.claims import is_cut
 from delivery.protocol.errors import WillowError
 from delivery.storage.connection import InDoubt
-from delivery.storage.vocabulary import MOST_TAKEN_BYTES
 from queues.definitions import QueueRecord
 
 MOST_PLACES_AT_ONCE = 512  # in one attempt of one reader; what is left over is asked for again
+MOST_BYTES_OF_A_FETCH = 16 * 1024 * 1024  # of bodies, the last one aside; a statement brings less at a time
 PLACES_LIKE_A_LOOK = 4  # so many are as much work for the storage as a look into another queue
 
 
@@ -285,10 +286,11 @@ class Waiters:
 
     def _hand_to_reader(self, demand: Demand, messages: Sequence[Any]) -> bool:
         """Returns whether this reader may ask again for what did not fit into one attempt."""
-        unfilled = demand.places > 0 and len(messages) == MOST_PLACES_AT_ONCE
+        was_cut = len(messages) == MOST_PLACES_AT_ONCE or (demand.reader.takes_parts and is_cut(messages))
+        unfilled = was_cut and demand.places > 0
         if unfilled and not demand.standing:
             demand.taken_bytes += sum(len(message.body) for message in messages)
-            unfilled = demand.taken_bytes < MOST_TAKEN_BYTES
+            unfilled = demand.taken_bytes < MOST_BYTES_OF_A_FETCH
         if demand.standing:
             self._to_the_end_of_the_line(demand, messages)
         elif unfilled:

@@ -6,7 +6,7 @@ the session, which answers when an answer is there.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +16,7 @@ from django.conf import settings
 from clients.auth import anonymous_principal, principal_of_key
 from clients.principal import Principal
 from delivery.gateway.handshake import Handshake
-from delivery.gateway.large_frames import LARGE_BYTES, decode_large
+from delivery.gateway.large_frames import LARGE_BYTES, large_frames
 from delivery.gateway.loop_share import LoopShare
 from delivery.gateway.outbox import Outbox, Send
 from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
@@ -105,27 +105,39 @@ class ConnectConsumer(AsyncConsumer):
         Each turn of the event loop is short, however much the client has sent: then the others have theirs.
         """
         most, most_bytes = settings.WILLOW.connection_commands, settings.WILLOW.connection_post_bytes
-        busy_seconds = 0.0
+        busy_seconds, for_nothing = 0.0, True
         while True:
             await session.under_way.wait_below(most, most_bytes)
             await outbox.wait_until_roomy()
             if busy_seconds >= TURN_SECONDS:
-                await asyncio.sleep(share.pause_after(busy_seconds))
-                busy_seconds = 0.0
+                await asyncio.sleep(share.pause_after(busy_seconds, for_nothing=for_nothing))
+                busy_seconds, for_nothing = 0.0, True
             event = await receive()
             if event["type"] == "websocket.disconnect":
                 return
             share.is_here()
             began = perf_counter()
-            if len(event.get("text") or "") > LARGE_BYTES:
-                commands = iter(await decode_large(event["text"], limits))
+            if (large := _large(event)) is not None:
+                commands = await large_frames.decode(*large, limits)
+                for_nothing = False
             else:
-                commands = iter(_decoded(event, limits))
-            del event  # which may be large: not kept until the next one comes
+                decoded = _decoded(event, limits)
+                for_nothing &= isinstance(decoded[-1], FrameError)
+                commands = iter(decoded)
+            del event, large  # which may be large: not kept until the next one comes
             while not node.commands.handle(session, commands):
                 await asyncio.sleep(share.pause_after(TURN_SECONDS))
                 await session.under_way.wait_below(most, most_bytes)
             busy_seconds += perf_counter() - began
+
+
+def _large(event: dict[str, Any]) -> tuple[Sequence[bytes], bool] | None:
+    """Of a large message its pieces, in which Willow's own server hands it on, and whether it is binary."""
+    if (pieces := event.get("pieces")) is not None:
+        return pieces, event["binary"]
+    if len(event.get("text") or "") > LARGE_BYTES:
+        return [event["text"].encode()], False
+    return None
 
 
 def _decoded(event: dict[str, Any], limits: Limits) -> list[Command | FrameError]:

@@ -112,7 +112,7 @@ class HttpReader:
     """Collects what a pop gets."""
 
     session_id = NO_SESSION
-    is_crowded = False  # it takes one answer
+    is_crowded = takes_parts = False  # it takes one answer
 
     def __init__(self, client: str | None, answer: "asyncio.Future[list[Any]]") -> None:
         self.client_name = client

@@ -2,7 +2,8 @@
 
 A turn is short, but a client that sends without end has one turn after the other, and an answer to anybody else needs
 several turns of the loop. So whoever has used up a turn pauses for as long, if others were there lately. Where many are
-busy, their turns fill each other's pauses, and nothing is lost; a client that is alone never pauses.
+busy, their turns fill each other's pauses, and nothing is lost; a client that is alone never pauses. What is of no
+use to anybody, such as frames that cannot be read, counts several times.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 
 LATELY = 0.1  # seconds
 LONG_AGO = float("-inf")
+TIMES_FOR_NOTHING = 4
 
 
 class _Presence:
@@ -43,10 +45,11 @@ class LoopShare:
     def is_here(self) -> None:
         _presence.note(self)
 
-    def pause_after(self, busy_seconds: float) -> float:
+    def pause_after(self, busy_seconds: float, *, for_nothing: bool = False) -> float:
         """For how many seconds others go first, now that it was busy for so long."""
         now = time.perf_counter()
         if now - _presence.of_others(self) > LATELY:
             return 0.0
-        self._rested_at = max(self._rested_at, now) + busy_seconds
+        times = TIMES_FOR_NOTHING if for_nothing else 1
+        self._rested_at = max(self._rested_at, now) + times * busy_seconds
         return self._rested_at - now

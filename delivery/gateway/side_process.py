@@ -1,6 +1,5 @@
 """A process beside the broker's, for work that would keep its interpreter or its core to itself."""
 
-import asyncio
 import logging
 import multiprocessing
 import os
@@ -10,11 +9,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0  # whether the broker still runs
+FRESH = multiprocessing.get_context("spawn")  # an interpreter: a fork would have the broker's memory and sockets
 
 Result = TypeVar("Result")
 
@@ -29,31 +30,18 @@ class SideProcess:
         self._making = threading.Lock()
 
     def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """For threads."""
+        """For threads: it waits for the result."""
         try:
             return self._started().submit(work, *arguments).result()
         except BrokenProcessPool:
-            return self._without_process(work, *arguments)
-
-    async def run_async(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """For the event loop, which must not wait for a process to start."""
-        pool = self._pool or await asyncio.to_thread(self._started)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(pool, work, *arguments)
-        except BrokenProcessPool:
-            return self._without_process(work, *arguments)
-
-    def _without_process(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        logger.warning("The process that %s has ended. Another one will be started.", self._purpose)
-        self._pool = None
-        return work(*arguments)
+            logger.warning("The process that %s has ended. Another one will be started.", self._purpose)
+            self._pool = None
+            return work(*arguments)
 
     def _started(self) -> ProcessPoolExecutor:
         with self._making:
             if self._pool is None:
-                # A fresh interpreter: a fork would have the broker's memory and sockets.
-                context = multiprocessing.get_context("spawn")
-                pool = ProcessPoolExecutor(1, context, initializer=_begin, initargs=(os.getpid(), self._niceness))
+                pool = ProcessPoolExecutor(1, FRESH, initializer=begin_beside, initargs=(os.getpid(), self._niceness))
                 pool.submit(_begun).result()
                 self._pool = pool
             return self._pool
@@ -63,7 +51,15 @@ def _begun() -> None:
     """Returns when the process is there."""
 
 
-def _begin(broker: int, niceness: int) -> None:
+def fresh_process(work: Callable[..., None], *arguments: Any) -> BaseProcess:
+    """A process that does some work with these arguments and the broker's number, for which it has to look."""
+    process = FRESH.Process(target=work, args=(*arguments, os.getpid()), daemon=True)
+    process.start()
+    return process
+
+
+def begin_beside(broker: int, niceness: int) -> None:
+    """What such a process does first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the broker decides when to stop
     os.nice(niceness)
     threading.Thread(target=_end_with, args=(broker,), daemon=True).start()

@@ -21,6 +21,8 @@ def _digest(queue_name: str, tags: tuple[str, ...]) -> bytes:
 class Reads:
     """Those that have no answer yet. It is the reader of their demands."""
 
+    takes_parts = True
+
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._demands: set[Demand] = set()

@@ -36,6 +36,8 @@ class SubscriptionTerms:
 class Subscription:
     """`any` gives each queue a reader with places of its own; every other match is one reader over all its queues."""
 
+    takes_parts = True
+
     def __init__(self, session: "Session", terms: SubscriptionTerms) -> None:
         self._session = session
         self.terms = terms

@@ -23,22 +23,26 @@ _length = struct.Struct(">i").pack
 
 
 class Column:
-    """One packed array."""
+    """An array, which is packed when it is sent."""
 
-    __slots__ = ("packed",)
+    __slots__ = ("_values",)
     element_oid: int
 
     def __init__(self, values: Sequence[Any]) -> None:
-        count = len(values)
-        if not count:
-            self.packed = _header(0, 0, self.element_oid, 0, 0)[:12]
-            return
-        first = values[0]
-        # Most columns of most batches say the same of every message.
-        elements = self.pack((first,)) * count if values.count(first) == count else self.pack(values)
-        self.packed = _header(1, 1, self.element_oid, count, 1) + elements
+        self._values = values
 
-    def pack(self, values: Sequence[Any]) -> bytes:
+    @property
+    def packed(self) -> bytes:
+        values, count = self._values, len(self._values)
+        if not count:
+            return _header(0, 0, self.element_oid, 0, 0)[:12]
+        header, first = _header(1, 1, self.element_oid, count, 1), values[0]
+        if count > 1 and values.count(first) == count:  # most columns of most batches say the same of every message
+            return header + b"".join(self.parts((first,))) * count
+        return b"".join((header, *self.parts(values)))
+
+    def parts(self, values: Sequence[Any]) -> list[bytes]:
+        """What stands for these values, one after the other. They are put together once: some are large."""
         raise NotImplementedError
 
 
@@ -46,32 +50,35 @@ class BigintColumn(Column):
     __slots__ = ()
     element_oid = BIGINT
 
-    def pack(self, values: Sequence[int | None]) -> bytes:
-        return b"".join([NULL if value is None else _bigint(8, value) for value in values])
+    def parts(self, values: Sequence[int | None]) -> list[bytes]:
+        return [NULL if value is None else _bigint(8, value) for value in values]
 
 
 class Float8Column(Column):
     __slots__ = ()
     element_oid = FLOAT8
 
-    def pack(self, values: Sequence[float | None]) -> bytes:
-        return b"".join([NULL if value is None else _float8(8, value) for value in values])
+    def parts(self, values: Sequence[float | None]) -> list[bytes]:
+        return [NULL if value is None else _float8(8, value) for value in values]
 
 
 class ByteaColumn(Column):
     __slots__ = ()
     element_oid = BYTEA
 
-    def pack(self, values: Sequence[bytes | None]) -> bytes:
-        return b"".join([NULL if value is None else _length(len(value)) + value for value in values])
+    def parts(self, values: Sequence[bytes | None]) -> list[bytes]:
+        parts: list[bytes] = []
+        for value in values:
+            parts += (NULL,) if value is None else (_length(len(value)), value)
+        return parts
 
 
 class TextColumn(ByteaColumn):
     __slots__ = ()
     element_oid = TEXT
 
-    def pack(self, values: Sequence[str | None]) -> bytes:  # type: ignore[override]
-        return super().pack([None if value is None else value.encode() for value in values])
+    def parts(self, values: Sequence[str | None]) -> list[bytes]:  # type: ignore[override]
+        return super().parts([None if value is None else value.encode() for value in values])
 
 
 class _ColumnDumper(Dumper):

@@ -79,8 +79,10 @@ class Lane:
         *,
         batch_size: int,
         batch_weight: int = ANY_WEIGHT,
+        sends_much: bool = False,
         opened: Callable[[], None] = lambda: None,
     ) -> None:
+        self._sends_much = sends_much
         self._opened = opened  # called when a connection was opened, before it is used
         self.name = name
         self.connected = asyncio.Event()
@@ -142,6 +144,7 @@ class Lane:
         self._opened()
         self.connected.set()
         self.connections += 1
+        connection.sends_much = self._sends_much
         connection.stirred = self.probe  # the server may have closed it: probe at once
         self._synchronous = True
         watching = asyncio.create_task(self._watch(connection))

@@ -22,6 +22,7 @@ class StatementConnection(AsyncConnection[Any]):
     """What the lanes need of a connection. No two statements may be under way on it: each lane has its own."""
 
     stirred: Callable[[], None] | None = None  # to be told when something comes that nobody asked for, if it can be
+    sends_much = False  # with a statement: megabytes, which are better packed and sent by a thread
 
     async def rows(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
         """The rows of a statement, whose columns are the fields of `row_type`."""

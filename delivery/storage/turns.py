@@ -1,7 +1,8 @@
 """What waits for a lane, and which of it goes into the next batch.
 
 As long as everything fits into one batch, it goes in the order in which it came. If one client has sent more than that,
-the sources take turns, so that the next batch always has room for those who sent little.
+the sources take turns, so that the next batch always has room for those who sent little. Then every other batch has
+only requests that ask for little: their answers do not wait for what a heavy one brings.
 """
 
 from collections import deque
@@ -19,6 +20,8 @@ class Weighed(Protocol):
         """What it asks of the storage beyond being one request, in the unit of its lane."""
 
 
+LIGHT_SHARE = 128  # of what a batch may weigh: a request that weighs no more than that part is light
+
 Item = TypeVar("Item", bound=Weighed)
 
 
@@ -32,6 +35,7 @@ class Turns(Generic[Item]):
         self._all: deque[Item] = deque()  # in the order in which they came, while they fit into a batch
         self._by_source: dict[Hashable, deque[Item]] = {}  # otherwise; the next source comes first
         self._count = 0
+        self._was_light = False  # the batch before
 
     def __len__(self) -> int:
         return self._count
@@ -72,21 +76,29 @@ class Turns(Generic[Item]):
         line.append(item)
 
     def _by_turns(self) -> list[Item]:
+        batch = [] if self._was_light else self._taken(self._most_weight // LIGHT_SHARE)
+        self._was_light = bool(batch)
+        return batch or self._taken(self._most_weight)
+
+    def _taken(self, heaviest: int) -> list[Item]:
+        """A batch of requests, none of which weighs more; only if it is the first of a batch of any."""
         batch: list[Item] = []
         weight, lines = 0, self._by_source
-        too_heavy: dict[Hashable, deque[Item]] = {}  # for what this batch has already: they begin the next one
+        any_alone = heaviest == self._most_weight
+        left: dict[Hashable, deque[Item]] = {}  # too heavy for this batch: they begin the next one
         while lines and len(batch) < self._most:
             source = next(iter(lines))
             line = lines.pop(source)
-            if batch and weight + line[0].weight > self._most_weight:
-                too_heavy[source] = line
+            fits = line[0].weight <= heaviest and weight + line[0].weight <= self._most_weight
+            if not fits and (batch or not any_alone):
+                left[source] = line
                 continue
             item = line.popleft()
             batch.append(item)
             weight += item.weight
             if line:
                 lines[source] = line
-        self._by_source = {**too_heavy, **lines}
+        self._by_source = {**left, **lines}
         self._count -= len(batch)
         self._weight -= weight
         return batch

@@ -66,7 +66,8 @@ INDEXES_AHEAD = 10_000
 RATE_GRACE_MS = 50
 
 # The bodies that one statement hands out, the last one aside: with what comes after them a statement goes on later.
-MOST_TAKEN_BYTES = 16 * 1024 * 1024
+# What other clients want waits behind it on the same connection, so it is little.
+MOST_TAKEN_BYTES = 2 * 1024 * 1024
 KEPT_REPLY_ROW_BYTES = 150  # roughly, on the disk: of a reply that is kept, the reply aside
 
 NAMES: Mapping[str, int | str] = {

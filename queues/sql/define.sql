@@ -1,7 +1,8 @@
 -- define: make a queue unless name + tags exist already; either way it comes back, with `created` saying which.
 -- Runs on: queue_name_and_tags_digest, queue_of_definer.
 -- Shape: no row comes back when somebody else is just making the same queue (it is not visible yet: ask again),
--- or when there are too many queues, or too many of whoever defines this one.
+-- or when there are too many queues, or too many of whoever defines this one. Counting them takes longer than all else:
+-- whoever makes many has counted before, and says whether there is room (`has_room`).
 WITH made AS (
     INSERT INTO queues_queue (
         name, tags, kind, retry_limit, heartbeat_timeout, retry_delay, retry_backoff, retry_delay_max, max_length,
@@ -16,11 +17,8 @@ WITH made AS (
         SELECT FROM queues_queue
         WHERE name = %(name)s::varchar AND willow_tags_digest(tags) = willow_tags_digest(%(tags)s::text[])
     )
-      AND (SELECT count(*) FROM queues_queue) < %(most_queues)s
-      AND (%(most_of_definer)s::bigint = 0
-           OR CASE WHEN %(definer)s::bigint IS NULL THEN (SELECT count(*) FROM queues_queue WHERE definer IS NULL)
-                   ELSE (SELECT count(*) FROM queues_queue WHERE definer = %(definer)s::bigint)
-              END < %(most_of_definer)s::bigint)
+      AND CASE WHEN %(has_room)s::boolean IS NULL THEN (SELECT count(*) FROM queues_queue) < %(most_queues)s
+               ELSE %(has_room)s::boolean END
     ON CONFLICT (name, willow_tags_digest(tags)) DO NOTHING
     RETURNING *
 ), tagged AS (

@@ -43,4 +43,6 @@ class Inbox(asyncio.Queue[Event]):
 
 
 def _size(event: Event) -> int:
+    if "pieces" in event:
+        return sum(map(len, event["pieces"]))
     return len(event.get("bytes") or event.get("text") or "")

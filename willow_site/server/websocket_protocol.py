@@ -5,18 +5,20 @@ Import this module only after the event loop was chosen: it imports Twisted's re
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
+from delivery.gateway.large_frames import LARGE_BYTES
 from delivery.gateway.loop_share import LoopShare
 from delivery.protocol.close_codes import TOO_SLOW
 from delivery.protocol.limits import MOST_FRAGMENTS, FrameEnds
 from willow_site.server.counted_websocket import CountedWebSocketProtocol
 from willow_site.server.websocket_frames import whole_text
-from willow_site.server.websocket_turns import PIECE_BYTES, TURN_SECONDS, Turn
+from willow_site.server.websocket_turns import MOST_IDLE_FRAMES, TURN_SECONDS, Pieces, Turn
 
 NORMAL_CLOSURE = 1000
 CLOSE_SECONDS = 1.0  # for the client to take what was sent before the connection ends
@@ -39,10 +41,16 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     _inbox_is_full = False
     _is_deaf = False  # what the client says is thrown away
     _left = b""  # of what has arrived: for the next turn
+    _idle_frames = 0  # of this turn: pings, and fragments that neither begin nor end a message
+    # Autobahn would format them all for its debug log, log or not. They are copied below.
+    CONFIG_ATTRS: Sequence[str] = ()
 
     def connectionMade(self) -> None:
+        for name in CountedWebSocketProtocol.CONFIG_ATTRS:
+            setattr(self, name, getattr(self.factory, name))
         super().connectionMade()
         self.share = LoopShare()
+        self._pieces = Pieces()
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._socket_number = self.transport.fileno()
@@ -75,23 +83,26 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     def _take(self, data: bytes) -> None:
         """Go through what has arrived, for one turn at most; the rest waits for the next."""
         self.share.is_here()
-        turn = Turn()
-        while data:
+        turn, begin = Turn(), 0
+        self._idle_frames = 0
+        while begin < len(data):
             if self.state == self.STATE_OPEN and not (self.data or self.inside_message or self.current_frame):
-                data = self._take_whole_texts(data, turn)
-            if not data:
+                begin = self._take_whole_texts(data, begin, turn)
+            if begin >= len(data):
                 break
             if turn.is_over or self._inbox_is_full:
-                self._leave_for_next_turn(data)
+                self._leave_for_next_turn(data[begin:])
                 return
-            size = max(PIECE_BYTES, self._rest_of_frame())
-            self._dataReceived(data[:size])  # without the line for the debug log, as below
-            data = data[size:]
+            end = begin + max(self._pieces.size, self._rest_of_frame())
+            with self._pieces:
+                self._dataReceived(data[begin:end])  # without the line for the debug log, as below
+            begin = end
 
     def _leave_for_next_turn(self, data: bytes) -> None:
         self._left = data
         self._read_or_pause()
-        asyncio.get_running_loop().call_later(self.share.pause_after(TURN_SECONDS), self._take_left)
+        pause = self.share.pause_after(TURN_SECONDS, for_nothing=self._idle_frames > MOST_IDLE_FRAMES)
+        asyncio.get_running_loop().call_later(pause, self._take_left)
 
     def _take_left(self) -> None:
         if self._inbox_is_full:  # goes on when there is room
@@ -107,9 +118,8 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         rest: int = self.current_frame.length - self.current_frame_masker.pointer()
         return rest
 
-    def _take_whole_texts(self, data: bytes, turn: Turn) -> bytes:
-        """Hand on the texts that stand whole at the beginning; returns what follows them."""
-        begin = 0
+    def _take_whole_texts(self, data: bytes, begin: int, turn: Turn) -> int:
+        """Hand on the texts that stand whole from there on; returns where they end."""
         while not (self.failedByMe or self.muted or self._is_deaf or self._inbox_is_full):
             if (found := whole_text(data, begin)) is None:
                 break
@@ -120,9 +130,10 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
             self.application_queue.put_nowait({"type": "websocket.receive", "text": text})
             if turn.is_over:
                 break
-        return data[begin:]
+        return begin
 
     def onPing(self, payload: bytes) -> None:
+        self._idle_frames += 1
         if self.unsent_bytes <= MOST_UNSENT_TO_PONG:
             super().onPing(payload)
 
@@ -197,6 +208,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     def onMessageFrameBegin(self, length: int) -> None:
         self._fragments += 1
+        self._idle_frames += self._fragments > 1
         super().onMessageFrameBegin(length)
 
     def onMessageFrameData(self, payload: bytes) -> None:
@@ -238,6 +250,8 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     def _received(self) -> dict[str, Any]:
         if self._is_too_large():
             return {"type": "websocket.receive", "too_large": self._ends, "binary": self.message_is_binary}
+        if self.message_data_total_length > LARGE_BYTES:  # it is not copied here, while others wait
+            return {"type": "websocket.receive", "pieces": self.message_data, "binary": self.message_is_binary}
         payload = b"".join(self.message_data)
         if self.message_is_binary:
             return {"type": "websocket.receive", "bytes": payload}

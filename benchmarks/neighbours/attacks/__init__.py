@@ -13,6 +13,7 @@ from benchmarks.neighbours.attacks import (
     logins,
     lookups,
     new_tags,
+    nothing,
     rest_pops,
     revoked,
     subscriptions,
@@ -29,4 +30,4 @@ class Attack(Protocol):
 
 AT_THE_ENGINE = (lookups, subscriptions, large_posts, large_claims, rest_pops, new_tags)
 AT_THE_DOORS = (revoked, http_bodies, half_requests, logins, unread, huge_frames, tiny_frames)
-ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (*AT_THE_ENGINE, *AT_THE_DOORS)}
+ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (nothing, *AT_THE_ENGINE, *AT_THE_DOORS)}

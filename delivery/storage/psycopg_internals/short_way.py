@@ -106,7 +106,10 @@ class ShortWayConnection(StatementConnection):
 
     async def _run(self, query: str, values: Mapping[str, Any], row_type: type[Row]) -> list[Row]:
         prepared = self._known.get(query) or await self._prepare(query)
-        self._send(prepared, values)
+        if self.sends_much:
+            await self._send_in_thread(prepared, values)
+        else:
+            self._send(prepared, values)
         return self._loaded(await self._result(ExecStatus.TUPLES_OK), prepared, row_type)
 
     async def _run_all(self, statements: Sequence[Statement]) -> list[list[Any]]:
@@ -139,6 +142,15 @@ class ShortWayConnection(StatementConnection):
         given = [values[name] for name in prepared.parameters]
         formats = [Format.BINARY if isinstance(value, Column | bytes) else Format.TEXT for value in given]
         self.pgconn.send_query_prepared(prepared.name, list(map(self._dumped, given)), formats, Format.BINARY)
+
+    async def _send_in_thread(self, prepared: Prepared, values: Mapping[str, Any]) -> None:
+        """Neither packing megabytes nor giving them to the system needs the interpreter."""
+        sending = asyncio.ensure_future(asyncio.to_thread(self._send, prepared, values))
+        try:
+            await asyncio.shield(sending)
+        except asyncio.CancelledError:  # nobody may close the connection meanwhile
+            await asyncio.wait({sending})
+            raise
 
     def _loaded(self, result: PGresult, prepared: Prepared, row_type: type[Row]) -> list[Row]:
         if prepared.row_type is not row_type:

@@ -29,6 +29,16 @@ async def test_an_answer_of_more_than_one_batch(client: Client, queue: str, comm
     assert [message["body"] for message in messages] == [str(number) for number in range(1300)]
 
 
+@pytest.mark.parametrize("command", ["fetch", "pop"])
+async def test_an_answer_of_more_bytes_than_one_statement_brings(client: Client, queue: str, command: str) -> None:
+    bodies = [str(number) * 900_000 for number in range(9)]
+    await client.post_all(queue, bodies)
+    label = await client.begin(command, queue, count=20)
+    messages = await client.messages(label, 9)
+    assert [message["left"] for message in messages] == list(range(8, -1, -1))
+    assert [message["body"] for message in messages] == bodies
+
+
 async def test_over_several_queues(client: Client, queue: str) -> None:
     for tag in ("a", "b"):
         await client.post_all(queue, ["1", "2"], tags=[tag])

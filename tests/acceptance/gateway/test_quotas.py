@@ -43,6 +43,15 @@ async def test_a_key_defines_so_many_queues(broker: Cluster, connect: Connect, q
     await other.create(f"{queue}-4")
 
 
+async def test_queues_of_one_batch_count_too(broker: Cluster, connect: Connect, queue: str) -> None:
+    client = await connect(headers=key_with(broker, queues=3).headers)
+    await client.send([{"type": "create", "queue": f"{queue}-{number}", "label": number} for number in range(12)])
+    answers = [await client.expect(number) for number in range(12)]
+    assert sum(answer["type"] == "queue" for answer in answers) == 3
+    assert {answer["code"] for answer in answers if answer["type"] != "queue"} == {"Overloaded"}
+    assert broker.query("SELECT count(*) FROM queues_queue WHERE starts_with(name, %s)", queue) == [(3,)]
+
+
 async def test_a_key_registers_so_many_names(broker: Cluster, connect: Connect, name: str) -> None:
     key = key_with(broker, clients=2)
     for number in range(2):

@@ -26,7 +26,7 @@ QUEUE = QueueRecord(
 class Reader:
     session_id = 1
     client_name = None
-    is_crowded = False
+    is_crowded = takes_parts = False
 
     def __init__(self) -> None:
         self.taken: list[Any] = []

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from delivery.gateway import loop_share
-from delivery.gateway.loop_share import LATELY, LoopShare
+from delivery.gateway.loop_share import LATELY, TIMES_FOR_NOTHING, LoopShare
 from willow_site.server.http_turns import HttpTurns
 
 
@@ -32,6 +32,13 @@ def test_beside_others_it_pauses_for_as_long_as_it_was_busy(clock: list[float]) 
     assert busy.pause_after(0.001) == pytest.approx(0.001)
     assert busy.pause_after(0.002) == pytest.approx(0.003), "what reads its frames and what runs its commands, together"
     assert modest.pause_after(0.001) == pytest.approx(0.001)
+
+
+def test_what_is_of_no_use_counts_several_times(clock: list[float]) -> None:
+    busy = LoopShare()
+    LoopShare().is_here()
+    busy.is_here()
+    assert busy.pause_after(0.001, for_nothing=True) == pytest.approx(0.001 * TIMES_FOR_NOTHING)
 
 
 def test_whoever_was_there_long_ago_does_not_count(clock: list[float]) -> None:

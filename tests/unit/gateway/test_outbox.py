@@ -62,7 +62,8 @@ async def test_who_reads_nothing_is_closed_as_too_slow() -> None:
     assert await reader.close_code() == TOO_SLOW
 
 
-async def test_when_all_together_have_too_much_the_one_with_the_most_is_closed() -> None:
+async def test_when_all_together_have_too_much_the_one_with_the_most_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WILLOW", dataclasses.replace(settings.WILLOW, unread_seconds=3600))
     unread = UnreadAnswers(most_bytes=4 * CROWDED * FRAME_BYTES)
     small, large, smaller = (Reader(unread) for _ in range(3))
     for reader, frames in ((smaller, 2), (small, CROWDED + 1), (large, 2 * CROWDED)):

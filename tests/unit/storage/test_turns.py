@@ -65,3 +65,22 @@ def test_heavy_requests_come_to_their_turn_however_many_light_ones_come() -> Non
             return
         turns.add(Item("light", 100 + number, 3))
     raise AssertionError("the heavy request was never taken")
+
+
+def test_whoever_asks_for_little_does_not_wait_for_what_heavy_requests_bring() -> None:
+    heavy = [Item("greedy", number, 300) for number in range(10)]
+    turns = filled(*heavy, Item("modest", 0, 2), most=100, most_weight=512)
+    assert turns.next_batch() == [Item("modest", 0, 2)]
+    assert turns.next_batch() == heavy[:1]
+    turns.add(Item("modest", 1, 2))
+    assert turns.next_batch() == [Item("modest", 1, 2)]
+
+
+def test_light_requests_do_not_keep_heavy_ones_waiting() -> None:
+    heavy = [Item("greedy", number, 300) for number in range(3)]
+    turns = filled(*heavy, *(Item("modest", number) for number in range(3)), most=2, most_weight=512)
+    taken = []
+    for number in range(3, 9):
+        taken += turns.next_batch()
+        turns.add(Item("modest", number))
+    assert set(heavy) <= set(taken)

@@ -21,7 +21,7 @@ HANDSHAKE = (
 )
 FIRST_OF_TWO_FRAGMENTS = b"\x01\x81\x00\x00\x00\x00a"
 OF_AUTOBAHN = """
-    STATE_OPEN _cancelAutoPingTimeoutCall _closeConnection _dataReceived autoPingTimeoutCall current_frame
+    CONFIG_ATTRS STATE_OPEN _cancelAutoPingTimeoutCall _closeConnection _dataReceived autoPingTimeoutCall current_frame
     current_frame_masker data failedByMe frame_data inside_message message_data message_data_total_length
     message_is_binary onMessageEnd onMessageFrameBegin onMessageFrameData onPing sendClose sendData state
 """

@@ -12,8 +12,10 @@ from twisted.internet.testing import StringTransport
 from delivery.storage.meters import Incoming
 from tests.support.raw_websocket import PING, TEXT, frame
 from tests.unit.willow_site.server.test_private_attributes import HANDSHAKE
+from willow_site.server import websocket_turns
 from willow_site.server.part_messages import PartMessages
 from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
+from willow_site.server.websocket_turns import LARGEST_PIECE_BYTES, SMALLEST_PIECE_BYTES, TURN_SECONDS, Pieces
 
 FRAMES = 20_000
 NO_SOCKET = -1
@@ -99,3 +101,21 @@ async def test_who_was_kicked_is_heard_no_more(protocol: Any) -> None:
     protocol.dataReceived(frame(b"{}") * 10)
     assert protocol.transport.producerState == "paused"
     assert protocol.application_queue.empty()
+
+
+def test_pieces_become_small_where_bytes_are_dear_and_large_again_where_they_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, pieces = [1000.0], Pieces()
+    monkeypatch.setattr(websocket_turns.time, "perf_counter", lambda: now[0])
+
+    def take(seconds: float) -> int:
+        with pieces:
+            now[0] += seconds
+        return pieces.size
+
+    assert take(0.0) == LARGEST_PIECE_BYTES
+    assert take(TURN_SECONDS * 20) < LARGEST_PIECE_BYTES
+    assert [take(TURN_SECONDS) for _ in range(9)][-1] == SMALLEST_PIECE_BYTES
+    assert take(TURN_SECONDS / 4) == SMALLEST_PIECE_BYTES, "that is about right"
+    assert [take(0.0) for _ in range(9)][-1] == LARGEST_PIECE_BYTES

@@ -1,0 +1,84 @@
+"""Large frames go through a process of their own, and come back as the codecs would decode them here."""
+
+import asyncio
+import json as plain_json
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from delivery.gateway.large_frames import LITTLE_PART, LargeFrames, decode
+from delivery.protocol.commands import Pop, Post
+from delivery.protocol.errors import Code, FrameError
+from tests.fuzz.mutations import BINCODE
+from tests.unit.protocol.samples import LIMITS
+
+BODY = "é" * 300_000
+FRAME = plain_json.dumps(
+    [
+        {"type": "post", "queue": "q", "message": BODY, "label": 1},
+        {"type": "pop"},
+        *({"type": "pop", "queue": "q", "label": number} for number in range(2, 500)),
+        {"type": "post", "queue": "q", "message": "small", "label": 500},
+    ]
+).encode()
+PIECES = [FRAME[begin : begin + 65_536] for begin in range(0, len(FRAME), 65_536)]
+
+
+@pytest.fixture
+def large_frames() -> Iterator[LargeFrames]:
+    frames = LargeFrames()
+    yield frames
+    frames.end()
+
+
+async def test_commands_bodies_and_errors_come_back_in_their_order(large_frames: LargeFrames) -> None:
+    found = list(await large_frames.decode(PIECES, False, LIMITS))
+    assert repr(found) == repr(decode(FRAME, False, LIMITS))
+    assert isinstance(found[0], Post) and isinstance(found[-2], Pop)
+    assert found[0].message == BODY.encode()
+
+
+async def test_binary_frames(large_frames: LargeFrames) -> None:
+    data = b"".join(BINCODE)
+    assert repr(list(await large_frames.decode([data], True, LIMITS))) == repr(decode(data, True, LIMITS))
+
+
+async def test_when_the_process_was_killed_the_frame_is_decoded_and_the_next_has_a_new_one(
+    large_frames: LargeFrames,
+) -> None:
+    expected = repr(decode(FRAME, False, LIMITS))
+    await large_frames.decode(PIECES, False, LIMITS)
+    killed = large_frames.process_number
+    assert killed is not None
+    os.kill(killed, signal.SIGKILL)
+    for _ in range(2):
+        assert repr(list(await large_frames.decode(PIECES, False, LIMITS))) == expected
+    assert large_frames.process_number not in (None, killed)
+
+
+def large_post(label: int, size: int) -> list[bytes]:
+    return [plain_json.dumps({"type": "post", "queue": "q", "label": label, "message": "x" * size}).encode()]
+
+
+async def test_only_so_many_wait_and_who_sends_less_is_refused_later(large_frames: LargeFrames) -> None:
+    many = [large_post(label, LIMITS.max_body_bytes - 1000) for label in range(12)]
+    little = large_post(12, LIMITS.max_body_bytes // LITTLE_PART)
+    found = await asyncio.gather(*(large_frames.decode(pieces, False, LIMITS) for pieces in (*many, little)))
+    commands = [next(decoded) for decoded in found]
+    refused = [command for command in commands if isinstance(command, FrameError)]
+    assert [error.label for error in refused] == [8, 9, 10, 11]
+    assert {error.code for error in refused} == {Code.OVERLOADED}
+    assert isinstance(commands[-1], Post)
+    assert isinstance(next(await large_frames.decode(many[0], False, LIMITS)), Post), "there is room again"
+
+
+async def test_whoever_goes_meanwhile_leaves_nothing_for_the_next(large_frames: LargeFrames) -> None:
+    await large_frames.decode(PIECES, False, LIMITS)
+    going = asyncio.create_task(large_frames.decode(PIECES, False, LIMITS))
+    await asyncio.sleep(0)
+    going.cancel()
+    single = b'{"type": "pop", "queue": "q", "label": 7}'
+    assert list(await large_frames.decode([single], False, LIMITS)) == decode(single, False, LIMITS)
+    assert going.cancelled()
