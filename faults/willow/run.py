@@ -22,6 +22,7 @@ from faults.willow.crowd import Crowd, Terms
 from faults.willow.load.queues import QUEUES, bulk_queues
 from faults.willow.observer import Observer
 from faults.willow.troubles import Scene, Trouble
+from faults.willow.troubles.at_once import all_at_once
 from faults.willow.troubles.disk import FULL_DISK, small_disk
 from faults.willow.troubles.upgrade import ROLLING_UPGRADE, check_out
 from willow_site.processes import wait_until
@@ -142,9 +143,7 @@ def _inflict(plan: Plan, scene: Scene, clock: Clock, bulk: list[str], tell: Call
         chosen = [ROLLING_UPGRADE] if turn == 1 and plan.upgrade_from else _choose(plan, scene.random)
         began = clock.now()
         tell(f"{time.strftime('%H:%M:%S')} {' and '.join(trouble.name for trouble in chosen)}")
-        with ExitStack() as stack:
-            for trouble in chosen:
-                stack.enter_context(trouble.inflict(scene))
+        with all_at_once(chosen, scene, tell):
             time.sleep(max(scene.random.uniform(*trouble.seconds) for trouble in chosen))
         faults += [
             Fault(trouble.name, began, clock.now(), trouble.crashes_storage, trouble.loses_storage)
