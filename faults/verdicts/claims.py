@@ -18,7 +18,8 @@ def double_claims(evidence: Evidence) -> Iterator[Finding]:
     for message, deliveries in evidence.deliveries.items():
         for first, second in pairwise(deliveries):
             overlap = first.held_until - second.event.at
-            if first.session != second.session and overlap > SLACK_SECONDS:
+            came_in_time = second.event.at < second.lease_until  # one that was frozen reads claims that are over
+            if first.session != second.session and overlap > SLACK_SECONDS and came_in_time:
                 yield Finding(
                     f"{_text(message)} was received by {second.event.client} (attempt {second.event.attempt}) "
                     f"{overlap:.1f} s before {first.event.client} (attempt {first.event.attempt}) could know "
