@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from faults.history import Clock
 from faults.willow.afterwards import ENDED
 from faults.willow.cluster import FaultyCluster
-from faults.willow.crowd import Crowd, Terms
+from faults.willow.crowd import Terms, WillowCrowd
 from faults.willow.load.queues import QUEUES, bulk_queues
 from faults.willow.sizes import Extent
 from faults.willow.sizes.figures import Row, Usage, megabytes, usage
@@ -16,7 +16,6 @@ RATE, SEED = 100.0, 1
 STREAM_SECONDS = 60.0  # that messages of streams stay: whatever is kept for good would grow
 WARM_UP_PART = 0.1
 OPEN_PART, OPEN_MINUTES = 0.3, 10.0  # when the transaction begins, and for how long it stays at most
-ROLES = ("readers", "services", "consumers", "posters", "bulk")
 
 
 def soak(cluster: FaultyCluster, extent: Extent) -> Iterator[Row]:
@@ -27,10 +26,9 @@ def soak(cluster: FaultyCluster, extent: Extent) -> Iterator[Row]:
     cluster.query("UPDATE queues_queue SET retention_seconds = %s WHERE kind = 'stream'", STREAM_SECONDS)
     histories = cluster.folder / "histories"
     histories.mkdir()
-    crowd = Crowd(Terms(cluster.urls, SEED, RATE, names, extent.bulk_rate), histories, Clock())
+    crowd = WillowCrowd(Terms(cluster.urls, SEED, RATE, names, extent.bulk_rate), histories, Clock())
     try:
-        for role in ROLES:
-            crowd.start(role)
+        crowd.start_all()
         yield from _watch(cluster, names, seconds)
     finally:
         crowd.kill_all()

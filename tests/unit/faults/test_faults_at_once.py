@@ -8,7 +8,7 @@ from typing import cast
 import psycopg
 
 from faults.willow.cluster import FaultyCluster
-from faults.willow.crowd import Crowd
+from faults.willow.crowd import WillowCrowd
 from faults.willow.troubles import Scene, Trouble
 from faults.willow.troubles.at_once import all_at_once
 
@@ -31,7 +31,7 @@ def test_one_whose_connection_died_keeps_none_of_the_others_from_being_healed() 
     """Such as a transaction that stayed open while PostgreSQL was killed."""
     healed.clear()
     told: list[str] = []
-    scene = Scene(cast(FaultyCluster, None), cast(Crowd, None), random.Random(1))
+    scene = Scene(cast(FaultyCluster, None), cast(WillowCrowd, None), random.Random(1))
     troubles = [Trouble("first", "a", that_is_healed), Trouble("dies", "b", whose_connection_dies),
                 Trouble("last", "c", that_is_healed)]  # fmt: skip
     with all_at_once(troubles, scene, told.append):
