@@ -18,7 +18,7 @@ from willow_site.processes import ProcessIdentity, ends_with_parent, wait_until
 NAME = "RabbitMQ quorum queue"
 QUEUE = "faults"
 BATCH = 4
-START_SECONDS = 180
+START_SECONDS = 600
 NUMBERS = re.compile(r"\d+")
 
 
