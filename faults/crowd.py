@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from faults.history import Clock, Kind, Recorder
-from willow_site.processes import ends_with_parent
+from willow_site.processes import ends_with_parent, wait_until
 from willow_site.project_folder import PROJECT_FOLDER
 
 STOP_SECONDS = 60
+BEGIN_SECONDS = 600
 
 
 class Crowd(ABC):
@@ -27,6 +28,7 @@ class Crowd(ABC):
         self._recorder = Recorder(folder / "crowd.jsonl", clock)
         self._started = 0
         self._names: dict[str, str] = {}
+        self._latest: dict[str, Path] = {}  # histories
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     @abstractmethod
@@ -41,10 +43,12 @@ class Crowd(ABC):
         """`name`: of readers, whose positions belong to their names."""
         self._started += 1
         self._names[role] = name or f"{role}{self._started}"
+        self._latest[role] = self.folder / f"{role}-{self._started}.jsonl"
+        self._latest[role].touch()
         own = {
             "role": role,
             "name": self._names[role],
-            "history": str(self.folder / f"{role}-{self._started}.jsonl"),
+            "history": str(self._latest[role]),
             "clock_offset": self._clock.offset,
         }
         with (self.folder / f"{role}.log").open("ab") as log:
@@ -56,6 +60,11 @@ class Crowd(ABC):
                 stderr=log,
                 preexec_fn=ends_with_parent(signal.SIGKILL),
             )
+
+    def wait_until_begun(self) -> None:
+        """On a busy machine processes take their time to start, and faults before that would befall nobody."""
+        if not wait_until(lambda: all(history.stat().st_size for history in self._latest.values()), BEGIN_SECONDS):
+            raise RuntimeError("The clients have not begun.")
 
     def kill(self, role: str) -> None:
         self.processes[role].kill()

@@ -14,11 +14,12 @@ class Adapter:
     serve: Callable[[Path], PeerServer]
     connect: Connect
     needs_packages: bool = False  # that Willow does not need
+    gives_on_at_disconnects: bool = False  # claims end with their connection, and not with time
 
 
 ADAPTERS = {
     pgmq.NAME: Adapter(pgmq.PgmqServer, pgmq.connect),
     valkey_streams.NAME: Adapter(valkey_streams.StreamServer, valkey_streams.connect),
-    rabbitmq.NAME: Adapter(rabbitmq.RabbitServer, rabbitmq.connect, needs_packages=True),
+    rabbitmq.NAME: Adapter(rabbitmq.RabbitServer, rabbitmq.connect, needs_packages=True, gives_on_at_disconnects=True),
     procrastinate.NAME: Adapter(procrastinate.ProcrastinateServer, procrastinate.connect, needs_packages=True),
 }

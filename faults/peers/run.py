@@ -2,7 +2,7 @@
 
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 from benchmarks.peers.environment import enter_peers_environment
 from faults.checker import SAFETY, Judgement, check
 from faults.crowd import Crowd
-from faults.history import Clock, Event, Kind, read_history
+from faults.history import Clock, read_history
 from faults.peers import CLAIM_SECONDS, PeerServer
 from faults.peers.adapters import ADAPTERS
+from faults.peers.afterwards import ended_by_disconnects, remains_of
 from faults.peers.clients import CONSUMERS, POSTERS
-from faults.peers.load import QUEUE, SHARD
 from faults.peers.troubles import PeerScene, inflict
-from faults.remains import Ending, Fault, Live, Remains
+from faults.remains import Fault
 from faults.willow.network import Network
 from willow_site.processes import wait_until
 
@@ -59,11 +59,15 @@ def judge_peer(
         stack.callback(crowd.kill_all)
         for role in (POSTERS, *CONSUMERS):
             crowd.start(role)
+        crowd.wait_until_begun()
         faults = inflict(PeerScene(server, wire, crowd, random.Random(seed)), clock, seconds, tell)
         _work_off(server, crowd)
         crowd.check()
         history = read_history(crowd.histories())
-        return check(history, _remains(history, server.left()), faults, judges=JUDGES), faults
+        remains = remains_of(history, server.left())
+        if ADAPTERS[name].gives_on_at_disconnects:
+            remains.endings.extend(ended_by_disconnects(history, faults))
+        return check(history, remains, faults, judges=JUDGES), faults
 
 
 class PeerCrowd(Crowd):
@@ -83,19 +87,3 @@ def _work_off(server: PeerServer, crowd: Crowd) -> None:
     wait_until(lambda: not server.left(), 10 * CLAIM_SECONDS)
     for role in CONSUMERS:
         crowd.stop(role)
-
-
-def _remains(history: Sequence[Event], left: Sequence[str]) -> Remains:
-    """A peer has no journal to ask: what somebody wanted to finish and is not there has ended as the last attempt."""
-    posted = {event.body: event for event in history if event.kind == Kind.TOLD}
-    attempts: dict[int, int] = {}
-    endings: dict[int, Ending] = {}
-    for event in history:
-        if event.kind == Kind.RECEIVED:
-            attempts[event.index] = max(event.attempt, attempts.get(event.index, 0))
-        elif event.kind in (Kind.SAY, Kind.CONFIRMED):
-            endings[event.index] = Ending(SHARD, QUEUE, event.index, "finished", attempts[event.index])
-    live = [Live(SHARD, QUEUE, 0, posted[body].index, body) for body in left if body in posted]
-    for message in live:
-        endings.pop(message.index, None)
-    return Remains(live, list(endings.values()))

@@ -33,7 +33,7 @@ def _why_handed_over(evidence: Evidence, first: Delivery, second: Delivery) -> s
     if evidence.crashed_between(first.event.at - SLACK_SECONDS, second.event.at):
         return "the storage crashed before the claim was flushed"
     ending = ending_of_attempt(evidence, first.event)
-    if ending is None or ending.reason != "disconnected":
+    if ending is None or ending.reason != "disconnected" or ending.ended_at > second.event.at + SLACK_SECONDS:
         return ""
     connection = evidence.connections.get((first.event.client, first.connection))
     if connection is None or connection.ended is None or connection.last_heard > ending.ended_at + SLACK_SECONDS:

@@ -41,6 +41,7 @@ class WillowCrowd(Crowd):
     def start_all(self) -> None:
         for role in ("readers", "services", *CONSUMERS, "posters", "bulk"):
             self.start(role, "reader" if role == "readers" else None)
+        self.wait_until_begun()
 
     def clock_file(self, role: str) -> Path:
         return self.folder / f"{role}.clock"
