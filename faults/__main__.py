@@ -5,7 +5,8 @@ import random
 import sys
 from pathlib import Path
 
-from faults.peers.run import PEERS, judge_peer
+from faults.peers.adapters import ADAPTERS
+from faults.peers.run import judge_peer
 from faults.recovery import seconds_to_recover
 from faults.report import findings, summary, table, table_of_times
 from faults.willow.run import Plan, carry_out
@@ -44,7 +45,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", help="faults whose name has this text")
     parser.add_argument("--list", action="store_true", help="name the faults and end")
     parser.add_argument("--logs", type=Path, help="a folder for the logs of brokers and reapers")
-    parser.add_argument("--peer", choices=PEERS, help="judge this queue instead of Willow")
+    parser.add_argument("--peer", choices=ADAPTERS, help="judge this queue instead of Willow")
     chosen = parser.parse_args(arguments)
     if chosen.list:
         print("\n".join(trouble.name for trouble in (*TROUBLES, *LOSING_TROUBLES)))

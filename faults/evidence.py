@@ -163,6 +163,11 @@ class Evidence:
         connection = self.connections.get((event.client, event.connection))
         return connection.ended if connection else None
 
+    @cached_property
+    def asks(self) -> dict[tuple[str, int | None], Event]:
+        """By client and label."""
+        return {(event.client, event.label): event for event in self.of_kind(Kind.ASK)}
+
     # the storage
 
     @cached_property

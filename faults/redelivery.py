@@ -9,24 +9,30 @@ GONE, SILENT = "disconnected", "timeout"  # reasons in the journal
 
 
 def after_disconnects(evidence: Evidence) -> Iterator[float]:
-    """Seconds from the disconnect; or from the end of a fault, or when who got it connected, if that is later."""
+    """Seconds from the disconnect, or from the end of a fault if that is later."""
     for first, second, handed_out in _handed_over(evidence, GONE):
         connection = evidence.connections.get((first.event.client, first.connection))
-        taker = evidence.connections.get((second.event.client, second.event.connection))
-        if connection is None or connection.ended is None or taker is None:
+        if connection is None or connection.ended is None:
             continue
         lost = connection.ended
         in_between = [fault.ended for fault in evidence.faults if fault.began <= handed_out and lost <= fault.ended]
-        begins = max(lost, taker.began, *in_between)
+        begins = max(lost, _asked(evidence, second), *in_between)
         if begins <= second.event.at:
             yield max(handed_out - begins, 0.0)
 
 
 def after_leases(evidence: Evidence) -> Iterator[float]:
     """Seconds from the end of the claim, where no fault was in the way: one of a broker lets claims begin again."""
-    for first, _, handed_out in _handed_over(evidence, SILENT):
+    for first, second, handed_out in _handed_over(evidence, SILENT):
         if not any(fault.began <= handed_out and first.event.at <= fault.ended for fault in evidence.faults):
-            yield max(handed_out - first.lease_until, 0.0)
+            yield max(handed_out - max(first.lease_until, _asked(evidence, second)), 0.0)
+
+
+def _asked(evidence: Evidence, delivery: Delivery) -> float:
+    """When who got it had asked for it: before that, there may have been nobody to give it to."""
+    ask = evidence.asks.get((delivery.event.client, delivery.event.label))
+    connection = evidence.connections.get((delivery.event.client, delivery.event.connection))
+    return max(ask.at if ask else 0.0, connection.began if connection else 0.0)
 
 
 def _handed_over(evidence: Evidence, reason: str) -> Iterator[tuple[Delivery, Delivery, float]]:

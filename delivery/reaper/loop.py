@@ -92,7 +92,9 @@ class Reaper:
                 task.cancel()
 
     async def _work_while_connected(self) -> None:
-        connection = await connect_to_change(application=f"willow {NAME}")
+        # What a crash takes back is still to be done, and is done again. To wait for a slow disk after each duty would
+        # keep messages from those who wait for them.
+        connection = await connect_to_change(application=f"willow {NAME}", synchronous=False)
         async with connection:
             logger.info("The reaper runs, on the database %s.", connection.info.dbname)
             connection.add_notify_handler(self._schedules_changed)

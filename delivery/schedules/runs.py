@@ -91,6 +91,8 @@ async def post_due(connection: AsyncConnection[Any], now: datetime | None, *, by
     rows = await fetch_rows(connection, statement("due_schedules"), parameters)
     if not rows:
         return None
+    # Nobody may have a message before it is on disk: a crash would take its due time back, and it would come again.
+    await connection.execute("SET LOCAL synchronous_commit = on")
     steps = [(row, _step_of(row)) for row in rows]
     runs = [Run(row, due, error=taken.error) for row, taken in steps for due in taken.due]
     posted = await post_runs(connection, await _not_known(connection, runs), by=by)

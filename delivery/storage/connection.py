@@ -68,9 +68,9 @@ async def connect(
     return connection
 
 
-async def connect_to_change(*, application: str) -> StatementConnection:
+async def connect_to_change(*, application: str, synchronous: bool = True) -> StatementConnection:
     """A connection for whoever posts or moves messages: after a crash of the storage, queues have gone on before."""
-    connection = await connect(application=application)
+    connection = await connect(application=application, synchronous=synchronous)
     try:
         await go_on_after_crash(connection)
     except BaseException:

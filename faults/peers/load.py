@@ -4,14 +4,13 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 from faults.history import Kind, Recorder
 from faults.peers import CLAIM_SECONDS, PeerConnection, Taken
+from faults.peers.adapters import Connect
 
-Connect = Callable[[str, str], Awaitable[PeerConnection]]
 SHARD, QUEUE = 1, "peer"
 RETRY_SECONDS = 0.3
 ANSWER_SECONDS = 35.0

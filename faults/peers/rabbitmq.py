@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,8 @@ from willow_site.processes import ProcessIdentity, ends_with_parent, wait_until
 NAME = "RabbitMQ quorum queue"
 QUEUE = "faults"
 BATCH = 4
-START_SECONDS = 180
+START_SECONDS = 600
+NUMBERS = re.compile(r"\d+")
 
 
 class RabbitServer:
@@ -104,9 +106,9 @@ class RabbitConnection:
 
 
 def _number(body: str) -> int:
-    """Of a body such as `poster-2 17`."""
-    poster, _, label = body.partition(" ")
-    return int(poster.rpartition("-")[2]) * 1_000_000_000 + int(label)
+    """Of a body such as `posters4-2 17`: of the process, its client and the post."""
+    process, client, post = NUMBERS.findall(body)
+    return int(process) * 1_000_000_000 + int(client) * 100_000_000 + int(post)
 
 
 async def connect(url: str, name: str) -> RabbitConnection:

@@ -18,7 +18,8 @@ def double_claims(evidence: Evidence) -> Iterator[Finding]:
     for message, deliveries in evidence.deliveries.items():
         for first, second in pairwise(deliveries):
             overlap = first.held_until - second.event.at
-            if first.session != second.session and overlap > SLACK_SECONDS:
+            came_in_time = second.event.at < second.lease_until  # one that was frozen reads claims that are over
+            if first.session != second.session and overlap > SLACK_SECONDS and came_in_time:
                 yield Finding(
                     f"{_text(message)} was received by {second.event.client} (attempt {second.event.attempt}) "
                     f"{overlap:.1f} s before {first.event.client} (attempt {first.event.attempt}) could know "
@@ -32,7 +33,7 @@ def _why_handed_over(evidence: Evidence, first: Delivery, second: Delivery) -> s
     if evidence.crashed_between(first.event.at - SLACK_SECONDS, second.event.at):
         return "the storage crashed before the claim was flushed"
     ending = ending_of_attempt(evidence, first.event)
-    if ending is None or ending.reason != "disconnected":
+    if ending is None or ending.reason != "disconnected" or ending.ended_at > second.event.at + SLACK_SECONDS:
         return ""
     connection = evidence.connections.get((first.event.client, first.connection))
     if connection is None or connection.ended is None or connection.last_heard > ending.ended_at + SLACK_SECONDS:

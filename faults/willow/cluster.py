@@ -28,7 +28,7 @@ from willow_site.project_folder import PROJECT_FOLDER
 
 NODES, REAPERS = 3, 2
 OWN_CONNECT_SECONDS = 5
-START_SECONDS = 180
+START_SECONDS = 600
 POSTGRES = "postgres"  # its folder
 MOST_LOG: LiteralString = "512MB"  # PostgreSQL's data may be on a small disk in memory
 

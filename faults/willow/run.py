@@ -18,10 +18,11 @@ from faults.redelivery import after_disconnects, after_leases
 from faults.remains import Fault
 from faults.willow.afterwards import ENDED, UNFINISHED, UNFINISHED_BY_QUEUE, read_remains
 from faults.willow.cluster import POSTGRES, FaultyCluster
-from faults.willow.crowd import Crowd, Terms
+from faults.willow.crowd import Terms, WillowCrowd
 from faults.willow.load.queues import QUEUES, bulk_queues
 from faults.willow.observer import Observer
 from faults.willow.troubles import Scene, Trouble
+from faults.willow.troubles.at_once import all_at_once
 from faults.willow.troubles.disk import FULL_DISK, small_disk
 from faults.willow.troubles.upgrade import ROLLING_UPGRADE, check_out
 from willow_site.processes import wait_until
@@ -102,16 +103,14 @@ def carry_out(plan: Plan, tell: Callable[[str], None]) -> Outcome:
         histories = cluster.folder / "histories"
         histories.mkdir()
         clock, names = Clock(), [queue.name for queue in bulk]
-        crowd = Crowd(Terms(cluster.urls, plan.seed, plan.rate, names, plan.bulk_rate), histories, clock)
+        crowd = WillowCrowd(Terms(cluster.urls, plan.seed, plan.rate, names, plan.bulk_rate), histories, clock)
         stack.callback(crowd.kill_all)
-        for role, name in (("readers", "reader"), ("services", None), ("consumers", None), ("posters", None)):
-            crowd.start(role, name)
-        crowd.start("bulk")
+        crowd.start_all()
         observer = Observer(cluster, Recorder(histories / "observer.jsonl", clock), names)
         outcome = Outcome(_inflict(plan, Scene(cluster, crowd, random.Random(plan.seed)), clock, names, tell))
         _work_off(cluster, crowd, tell)
         observer.stop()
-        _check_clients(histories)
+        crowd.check()
         for queue in (None, *names):
             _judge(plan, cluster, crowd, queue, names, outcome)
         outcome.received = array("d", sorted(outcome.received))
@@ -120,10 +119,10 @@ def carry_out(plan: Plan, tell: Callable[[str], None]) -> Outcome:
 
 
 def _judge(
-    plan: Plan, cluster: FaultyCluster, crowd: Crowd, queue: str | None, bulk: list[str], outcome: Outcome
+    plan: Plan, cluster: FaultyCluster, crowd: WillowCrowd, queue: str | None, bulk: list[str], outcome: Outcome
 ) -> None:
     """One of the bulk queues, or all others together: so there is never more than one of them in memory."""
-    history = read_history(crowd.histories(queue))
+    history = read_history(crowd.histories_of(queue))
     remains = read_remains(cluster, bulk, others=True) if queue is None else read_remains(cluster, [queue])
     evidence = Evidence(history, remains, outcome.faults)
     outcome.judgements.append(judge(evidence, plan.judges))
@@ -142,9 +141,7 @@ def _inflict(plan: Plan, scene: Scene, clock: Clock, bulk: list[str], tell: Call
         chosen = [ROLLING_UPGRADE] if turn == 1 and plan.upgrade_from else _choose(plan, scene.random)
         began = clock.now()
         tell(f"{time.strftime('%H:%M:%S')} {' and '.join(trouble.name for trouble in chosen)}")
-        with ExitStack() as stack:
-            for trouble in chosen:
-                stack.enter_context(trouble.inflict(scene))
+        with all_at_once(chosen, scene, tell):
             time.sleep(max(scene.random.uniform(*trouble.seconds) for trouble in chosen))
         faults += [
             Fault(trouble.name, began, clock.now(), trouble.crashes_storage, trouble.loses_storage)
@@ -175,7 +172,7 @@ def _choose(plan: Plan, dice: random.Random) -> list[Trouble]:
     return sorted(chosen.values(), key=lambda trouble: HEALED_LATE.index(trouble.target))
 
 
-def _work_off(cluster: FaultyCluster, crowd: Crowd, tell: Callable[[str], None]) -> None:
+def _work_off(cluster: FaultyCluster, crowd: WillowCrowd, tell: Callable[[str], None]) -> None:
     """Post nothing more, let everything be finished, then let everybody go."""
     if ended := crowd.ended():
         tell(f"These clients ended by themselves: {', '.join(ended)}")
@@ -183,13 +180,4 @@ def _work_off(cluster: FaultyCluster, crowd: Crowd, tell: Callable[[str], None])
     if not wait_until(lambda: cluster.query(UNFINISHED) == [(0,)], WORKED_OFF_SECONDS):
         left = ", ".join(f"{number} in {queue}" for queue, number in cluster.query(UNFINISHED_BY_QUEUE))
         tell(f"After {WORKED_OFF_SECONDS:.0f} s, these messages are not finished: {left}")
-    for role in ("services", "bulk", "consumers", "readers"):
-        crowd.stop(role)
-
-
-def _check_clients(folder: Path) -> None:
-    """A mistake in the clients would make the histories worthless."""
-    for log in folder.glob("*.log"):
-        text = log.read_text()
-        if "Traceback" in text:
-            raise RuntimeError(f"The clients made a mistake:\n{text[-3000:]}")
+    crowd.stop_all()

@@ -1,8 +1,9 @@
 -- define: make a queue unless name + tags exist already; either way it comes back, with `created` saying which.
--- Runs on: queue_name_and_tags_digest, queue_of_definer.
+-- Runs on: queue_name_and_tags_digest.
 -- Shape: no row comes back when somebody else is just making the same queue (it is not visible yet: ask again),
--- or when there are too many queues, or too many of whoever defines this one. Counting them takes longer than all else:
--- whoever makes many has counted before, and says whether there is room (`has_room`).
+-- or when there are too many queues. Counting them takes longer than all else: whoever makes many has counted before, and
+-- says whether there is room (`has_room`). What it makes is flushed, whatever its caller's transaction asks for: nodes
+-- remember queues by their numbers, which must not be given again after a crash.
 WITH made AS (
     INSERT INTO queues_queue (
         name, tags, kind, retry_limit, heartbeat_timeout, retry_delay, retry_backoff, retry_delay_max, max_length,
@@ -26,7 +27,7 @@ WITH made AS (
     SELECT DISTINCT tag FROM made CROSS JOIN LATERAL unnest(tags) AS tag
     ON CONFLICT (name) DO NOTHING
 )
-SELECT *, true AS created FROM made
+SELECT *, set_config('synchronous_commit', 'on', true) = 'on' AS created FROM made
 UNION ALL
 SELECT *, false FROM queues_queue
 WHERE name = %(name)s::varchar AND willow_tags_digest(tags) = willow_tags_digest(%(tags)s::text[])

@@ -121,3 +121,14 @@ async def test_an_index_that_a_client_was_told_never_comes_again(
     stored = " (SELECT count(*) FROM delivery_message m WHERE m.queue_id = c.queue_id) FROM queues_counter c"
     [(live, rows)] = cluster.query(counted + stored + " WHERE queue_id = %s", first["shard"])
     assert live == rows
+
+
+async def test_a_queue_that_dead_letters_made_is_there(
+    storage: Storage, cluster: Cluster, client: Client, queue: str
+) -> None:
+    """Though the `fail` behind it need not be: nodes remember queues by numbers, which no others may get."""
+    await client.create(queue, retry_limit=1)
+    await client.post(queue, "m")
+    await client.fail(await client.fetch(queue))
+    kill_and_start_again(storage)
+    assert cluster.query("SELECT FROM queues_queue WHERE name = %s", f"{queue}.dead")

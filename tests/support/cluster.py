@@ -6,11 +6,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.pq.abc import PGconn
 
 from tests.support.databases import Databases, query
 from tests.support.launched_willow import free_port
@@ -160,18 +162,29 @@ class Cluster:
     def flushes_held_up(self) -> Iterator[None]:
         """Commits that must be safe before they are answered wait meanwhile, others do not.
 
-        PostgreSQL is told of a standby that does not exist, and the first kind waits for it: also the heartbeat of a
-        node, by which one sees that it has begun.
+        PostgreSQL is told of a standby that does not exist, and the first kind waits for it: also one of ours, by which
+        one sees that it has begun.
         """
-        try:
-            self.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-            self.query("SELECT pg_reload_conf()")
-            assert wait_until(lambda: bool(self.held_up()), PATIENCE)
-            yield
-        finally:
-            self.query("ALTER SYSTEM RESET synchronous_standby_names")
-            self.query("SELECT pg_reload_conf()")
-            assert wait_until(lambda: not self.held_up(), PATIENCE)
+        with closing(psycopg.connect(self.database_url, autocommit=True)) as ours:
+            try:
+                self.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+                self.query("SELECT pg_reload_conf()")
+                assert wait_until(lambda: self._is_held_up(ours.pgconn), PATIENCE)
+                yield
+            finally:
+                self.query("ALTER SYSTEM RESET synchronous_standby_names")
+                self.query("SELECT pg_reload_conf()")
+                assert wait_until(lambda: not self.held_up(), PATIENCE)
+
+    def _is_held_up(self, ours: PGconn) -> bool:
+        """Whether a commit waits. What we commit before PostgreSQL has heard of the standby goes through."""
+        while not ours.is_busy() and ours.get_result() is not None:
+            pass
+        if ours.transaction_status == TransactionStatus.IDLE:
+            ours.send_query(b"SELECT pg_logical_emit_message(true, 'tests', 'm')")
+        ours.flush()
+        ours.consume_input()
+        return bool(self.held_up())
 
     def held_up(self) -> list[str]:
         """The connections whose commits wait."""

@@ -28,7 +28,11 @@ from faults.willow.load.streams import StreamReader
 POSTED_TO = (FETCHED, FETCHED, FETCHED, SUBSCRIBED, SUBSCRIBED, SUBSCRIBED, POPPED, POPPED, STREAM, STREAM)
 POSTED_TO_NOW_AND_THEN = (GROUPED, BOUNDED, SLOWLY_READ)  # few get through these
 BULK_POSTERS, BULK_WORKERS = 2, 3
-FETCHERS, POPPERS = 12, 3  # enough for 100 posts a second, so that nothing waits for somebody who is free
+FETCHERS, SUBSCRIBERS, POPPERS = (
+    12,
+    4,
+    4,
+)  # enough for 100 posts a second, so that nothing waits for somebody who is free
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,8 @@ def clients(order: Order, recorder: Recorder) -> list[LoadClient]:
     if order.role == "posters":
         queues = [*POSTED_TO, *POSTED_TO, *POSTED_TO_NOW_AND_THEN]
         return [Poster(f"{order.name}-{number}", *common, queues, order.rate / 3) for number in range(3)]
-    if order.role == "consumers":
-        return _consumers(order, recorder)
+    if order.role in ("consumers", "rivals"):
+        return _consumers(order, recorder)[order.role == "rivals" :: 2]
     if order.role == "readers":
         return [StreamReader(f"{order.name}-r{number}", *common, STREAM) for number in range(2)]
     if order.role == "services":
@@ -72,12 +76,18 @@ def clients(order: Order, recorder: Recorder) -> list[LoadClient]:
 
 
 def _consumers(order: Order, recorder: Recorder) -> list[LoadClient]:
-    """Every second one comes back with the identity that it had."""
+    """For two processes in turn. In either, every second one comes back with the identity that it had."""
     common = (order.urls, recorder, order.seed)
-    fetchers = [Fetcher(f"{order.name}-f{number}", *common, FETCHED, number % 2 == 0) for number in range(FETCHERS)]
-    subscribers = [Subscriber(f"{order.name}-s{number}", *common, SUBSCRIBED, number % 2 == 0) for number in range(3)]
-    of_groups = [Fetcher(f"{order.name}-g{number}", *common, GROUPED, number % 2 == 0) for number in range(2)]
-    of_bounded = [Subscriber(f"{order.name}-b{number}", *common, BOUNDED, number % 2 == 0) for number in range(2)]
+
+    def resumes(number: int) -> bool:
+        return number % 4 < 2
+
+    fetchers = [Fetcher(f"{order.name}-f{number}", *common, FETCHED, resumes(number)) for number in range(FETCHERS)]
+    subscribers = [
+        Subscriber(f"{order.name}-s{number}", *common, SUBSCRIBED, resumes(number)) for number in range(SUBSCRIBERS)
+    ]
+    of_groups = [Fetcher(f"{order.name}-g{number}", *common, GROUPED, number == 0) for number in range(2)]
+    of_bounded = [Subscriber(f"{order.name}-b{number}", *common, BOUNDED, number == 0) for number in range(2)]
     slow = SlowReader(f"{order.name}-l", *common, SLOWLY_READ, resumes=False)
     quick = Fetcher(f"{order.name}-q", *common, SLOWLY_READ, resumes=False)
     poppers = [Popper(f"{order.name}-p{number}", *common, POPPED) for number in range(POPPERS)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from faults.willow.cluster import FaultyCluster
 from faults.willow.load.queues import LoadQueue
+from faults.willow.sizes import Extent
 from faults.willow.sizes.caller import Caller, call
 from faults.willow.sizes.figures import Row, megabytes, usage
 
@@ -15,9 +16,9 @@ BODIES, SIZE = 1_000, 1_000_000
 QUEUE = "large"
 
 
-def large_bodies(cluster: FaultyCluster, scale: float, minutes: float) -> Iterator[Row]:
+def large_bodies(cluster: FaultyCluster, extent: Extent) -> Iterator[Row]:
     cluster.make_queues([LoadQueue(QUEUE, keep_bodies=False)])
-    number = round(BODIES * scale)
+    number = round(BODIES * extent.scale)
     before = usage(cluster)
     digests, seconds = asyncio.run(_post(cluster, number))
     waiting = usage(cluster)

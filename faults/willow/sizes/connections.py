@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faults.willow.cluster import FaultyCluster
 from faults.willow.load.queues import LoadQueue
+from faults.willow.sizes import Extent
 from faults.willow.sizes.caller import Caller, call
 from faults.willow.sizes.figures import Row, megabytes, spread, usage
 
@@ -17,11 +18,11 @@ BUSY_SECONDS = 60.0
 QUEUE = "busy"
 
 
-def connections(cluster: FaultyCluster, scale: float, minutes: float) -> Iterator[Row]:
+def connections(cluster: FaultyCluster, extent: Extent) -> Iterator[Row]:
     """Each busy client posts a message, fetches one and finishes it, about once a second."""
     allow_descriptors()
     cluster.make_queues([LoadQueue(QUEUE)])
-    yield from asyncio.run(_measure(cluster, round(IDLE * scale), round(BUSY * scale)))
+    yield from asyncio.run(_measure(cluster, round(IDLE * extent.scale), round(BUSY * extent.scale)))
 
 
 def allow_descriptors() -> None:

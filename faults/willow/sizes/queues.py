@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faults.willow.cluster import FaultyCluster, wait_for
 from faults.willow.load.queues import LoadQueue
+from faults.willow.sizes import Extent
 from faults.willow.sizes.caller import Caller, call
 from faults.willow.sizes.figures import Row, megabytes, spread, usage
 
@@ -16,8 +17,8 @@ CALLERS = 6
 LOOKS = 1_000  # queues that are fetched from
 
 
-def many_queues(cluster: FaultyCluster, scale: float, minutes: float) -> Iterator[Row]:
-    names = [f"queue-{number:05}" for number in range(round(QUEUES * scale))]
+def many_queues(cluster: FaultyCluster, extent: Extent) -> Iterator[Row]:
+    names = [f"queue-{number:05}" for number in range(round(QUEUES * extent.scale))]
     empty = usage(cluster)
     cluster.make_queues(LoadQueue(name, keep_bodies=False) for name in names)
     posted = asyncio.run(_post(cluster, names))

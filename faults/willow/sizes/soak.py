@@ -7,28 +7,28 @@ from contextlib import contextmanager
 from faults.history import Clock
 from faults.willow.afterwards import ENDED
 from faults.willow.cluster import FaultyCluster
-from faults.willow.crowd import Crowd, Terms
+from faults.willow.crowd import Terms, WillowCrowd
 from faults.willow.load.queues import QUEUES, bulk_queues
+from faults.willow.sizes import Extent
 from faults.willow.sizes.figures import Row, Usage, megabytes, usage
 
-RATE, BULK_RATE, SEED = 100.0, 1_000.0, 1
+RATE, SEED = 100.0, 1
+STREAM_SECONDS = 60.0  # that messages of streams stay: whatever is kept for good would grow
 WARM_UP_PART = 0.1
 OPEN_PART, OPEN_MINUTES = 0.3, 10.0  # when the transaction begins, and for how long it stays at most
-ROLES = ("readers", "services", "consumers", "posters", "bulk")
 
 
-def soak(cluster: FaultyCluster, scale: float, minutes: float) -> Iterator[Row]:
-    """`scale` is of the minutes: 60 unless --minutes says otherwise."""
-    seconds = minutes * 60 * scale
-    bulk = bulk_queues(round(seconds * BULK_RATE))
+def soak(cluster: FaultyCluster, extent: Extent) -> Iterator[Row]:
+    seconds = extent.minutes * 60 * extent.scale
+    bulk = bulk_queues(round(seconds * extent.bulk_rate))
     names = [queue.name for queue in bulk]
     cluster.make_queues([*QUEUES, *bulk])
+    cluster.query("UPDATE queues_queue SET retention_seconds = %s WHERE kind = 'stream'", STREAM_SECONDS)
     histories = cluster.folder / "histories"
     histories.mkdir()
-    crowd = Crowd(Terms(cluster.urls, SEED, RATE, names, BULK_RATE), histories, Clock())
+    crowd = WillowCrowd(Terms(cluster.urls, SEED, RATE, names, extent.bulk_rate), histories, Clock())
     try:
-        for role in ROLES:
-            crowd.start(role)
+        crowd.start_all()
         yield from _watch(cluster, names, seconds)
     finally:
         crowd.kill_all()
@@ -40,6 +40,7 @@ def _watch(cluster: FaultyCluster, bulk: list[str], seconds: float) -> Iterator[
         "after warm-up": seconds * WARM_UP_PART,
         "before the open transaction": seconds * OPEN_PART,
         "at its end": seconds * OPEN_PART + open_seconds,
+        "as long after it": seconds * OPEN_PART + 2 * open_seconds,
         "at the end": seconds,
     }
     began = time.monotonic()

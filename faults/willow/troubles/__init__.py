@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from faults.willow.cluster import FaultyCluster
-from faults.willow.crowd import Crowd
+from faults.willow.crowd import WillowCrowd
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Scene:
     """What faults befall, and the dice that choose among it."""
 
     cluster: FaultyCluster
-    crowd: Crowd
+    crowd: WillowCrowd
     random: random.Random
 
 

@@ -3,7 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from faults.willow.cluster import POSTGRES
@@ -11,7 +11,7 @@ from faults.willow.troubles import Scene, Trouble
 
 SIZE_MEGABYTES = 3_000  # for the log, and room to copy what a replica begins with
 BYTES_OF_MESSAGE = 1_000  # in the journal and its indexes, twice
-CHUNK = b"x" * 1_048_576
+SMALLEST = 4096  # bytes that a file system in memory gives at once
 
 
 def can_mount() -> bool:
@@ -35,12 +35,23 @@ def small_disk(folder: Path, messages: int) -> Iterator[None]:
 def full_disk(scene: Scene) -> Iterator[None]:
     """Not a byte is left. PostgreSQL may stop over it, and is started again when there is room."""
     ballast = scene.cluster.folder / POSTGRES / "ballast"
-    with ballast.open("wb", buffering=0) as file, suppress(OSError):
-        while file.write(CHUNK):
-            pass
+    with ballast.open("wb") as file:
+        _take_all(file.fileno())
     yield
     ballast.unlink()
     scene.cluster.postgres.start()
+
+
+def _take_all(file: int) -> None:
+    """In few calls: written bit by bit, it took minutes beside the thread that carries the cluster's traffic."""
+    room = os.fstatvfs(file)
+    taken, piece = 0, room.f_bavail * room.f_frsize
+    while piece >= SMALLEST:
+        try:
+            os.posix_fallocate(file, taken, piece)
+            taken += piece
+        except OSError:  # less is left
+            piece //= 2
 
 
 FULL_DISK = Trouble("a full disk", "storage", full_disk, (3, 6), crashes_storage=True)

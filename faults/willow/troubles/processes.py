@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from functools import partial
 
 from faults.willow.cluster import signal_server, wait_for
+from faults.willow.crowd import CONSUMERS
 from faults.willow.troubles import Scene, Trouble
 from tests.support.cluster import Node, WillowProcess
 
-ROLES = ("posters", "consumers", "services", "bulk")
+ROLES = ("posters", *CONSUMERS, "services", "bulk")
 
 
 @contextmanager

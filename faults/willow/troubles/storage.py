@@ -1,7 +1,7 @@
 """A PostgreSQL that runs, and does not do what is asked of it."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import psycopg
 
@@ -58,11 +58,10 @@ def queues_locked(scene: Scene) -> Iterator[None]:
 @contextmanager
 def long_transaction(scene: Scene) -> Iterator[None]:
     """A snapshot that keeps vacuum from removing anything."""
-    with scene.cluster.connect() as reading:
+    with closing(scene.cluster.connect()) as reading:  # which ends it, also when its server has died meanwhile
         reading.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         reading.execute("SELECT count(*) FROM delivery_journal")
         yield
-        reading.execute("ROLLBACK")
 
 
 STORAGE_TROUBLES = (

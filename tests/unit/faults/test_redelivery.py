@@ -1,5 +1,8 @@
 """How soon claims come to others is read from histories and the journal."""
 
+from dataclasses import replace
+
+from faults.history import Event, Kind
 from faults.redelivery import after_disconnects, after_leases
 from faults.remains import Fault
 from tests.unit.faults.story import Story
@@ -41,3 +44,12 @@ def test_claims_that_a_fault_may_have_prolonged_are_left_out() -> None:
     story = handed_over("timeout")
     story.faults = [Fault("kill", story.now - 10, story.now - 9)]
     assert list(after_leases(story.evidence())) == []
+
+
+def test_the_time_begins_when_somebody_asks() -> None:
+    """Until then there was nobody to give the message to."""
+    story = handed_over("timeout")
+    asked, received = story.events[-1].at - 1, story.events.pop()
+    story.events.append(Event(asked, "b", Kind.ASK, connection=1, label=7, verb="fetch", queue="work"))
+    story.events.append(replace(received, label=7))
+    assert list(after_leases(story.evidence())) == [1.0]

@@ -383,6 +383,20 @@ def test_a_message_whose_time_is_over_may_go_on() -> None:
     assert broken(story) == set()
 
 
+def test_a_client_that_was_frozen_may_read_a_claim_that_is_over_while_another_holds_the_message() -> None:
+    story = Story()
+    story.connect("a")
+    story.post("m", 5)
+    sent = story.now
+    story.now += 40
+    story.end(5, "retried", reason="timeout", assigned_at=sent)
+    story.receive("b", 5, attempt=2)
+    story.receive("a", 5, attempt=1)
+    story.now += 10
+    story.finish("b", 5, attempt=2)
+    assert broken(story) == set()
+
+
 def test_a_confirmed_keepalive_prolongs_what_a_client_may_believe() -> None:
     story = Story()
     story.connect("a")
