@@ -28,6 +28,7 @@ from willow_site.project_folder import PROJECT_FOLDER
 
 NODES, REAPERS = 3, 2
 OWN_CONNECT_SECONDS = 5
+PATIENT_CONNECT_SECONDS = 300  # for what a run cannot do without: what it has found must not be lost on a busy machine
 START_SECONDS = 600
 POSTGRES = "postgres"  # its folder
 MOST_LOG: LiteralString = "512MB"  # PostgreSQL's data may be on a small disk in memory
@@ -103,12 +104,12 @@ class FaultyCluster:
     def urls(self) -> list[str]:
         return [wire.url for wire in self.client_wires]
 
-    def connect(self) -> psycopg.Connection[Any]:
+    def connect(self, seconds: int = OWN_CONNECT_SECONDS) -> psycopg.Connection[Any]:
         """To PostgreSQL itself, past the network."""
-        return psycopg.connect(self._url, autocommit=True, connect_timeout=OWN_CONNECT_SECONDS)
+        return psycopg.connect(self._url, autocommit=True, connect_timeout=seconds)
 
     def query(self, statement: LiteralString, *parameters: Any) -> list[Any]:
-        with self.connect() as connection:
+        with self.connect(PATIENT_CONNECT_SECONDS) as connection:
             cursor = connection.execute(statement, parameters)
             return cursor.fetchall() if cursor.description is not None else []
 

@@ -16,7 +16,7 @@ from faults.evidence import Evidence
 from faults.history import Clock, Kind, Recorder, read_history
 from faults.redelivery import after_disconnects, after_leases
 from faults.remains import Fault
-from faults.willow.afterwards import ENDED, UNFINISHED, UNFINISHED_BY_QUEUE, read_remains
+from faults.willow.afterwards import FINISHED, UNFINISHED, UNFINISHED_BY_QUEUE, read_remains
 from faults.willow.cluster import POSTGRES, FaultyCluster
 from faults.willow.crowd import Terms, WillowCrowd
 from faults.willow.load.queues import QUEUES, bulk_queues
@@ -157,7 +157,7 @@ def _is_over(plan: Plan, seconds: float, faults: int, cluster: FaultyCluster, bu
     if faults < plan.faults:
         return False
     try:
-        return bool(cluster.query(ENDED, bulk)[0][0] >= plan.messages)
+        return bool(cluster.query(FINISHED, bulk)[0][0] >= plan.messages)
     except psycopg.Error:  # it has not come back from the last fault
         return False
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from faults.history import Clock
-from faults.willow.afterwards import ENDED
+from faults.willow.afterwards import FINISHED
 from faults.willow.cluster import FaultyCluster
 from faults.willow.crowd import Terms, WillowCrowd
 from faults.willow.load.queues import QUEUES, bulk_queues
@@ -53,7 +53,7 @@ def _watch(cluster: FaultyCluster, bulk: list[str], seconds: float) -> Iterator[
         else:
             _sleep_until(began + moment)
             yield name, _text(usage(cluster), usage(cluster, "delivery_message"))
-    (ended,) = cluster.query(ENDED, bulk)[0]
+    (ended,) = cluster.query(FINISHED, bulk)[0]
     yield "messages worked off in bulk", f"{ended:,} ({ended / seconds:,.0f} a second)"
 
 
