@@ -94,9 +94,13 @@ class PlainServer(Server):
         self.http_factory = CountingHTTPFactory(self, self._connections)
         self.ws_factory.connections = self._connections
         self.ws_factory.protocol = self.websocket_protocol
-        # Before anybody can connect: who sees that the node is up may stop it at once, and it leaves in good order.
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stop_once)
+        # Who sees that the node is up may stop it at once. uvloop puts a signal that comes before it runs aside until
+        # the next one, so nobody can connect before it runs.
+        self._loop.call_soon(self._listen)
+
+    def _listen(self) -> None:
         self._bound_socket.setblocking(False)  # as Twisted expects it
         self._bound_socket.listen(BACKLOG)
         factory = self.http_factory
