@@ -69,7 +69,7 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
         if not session.closed:
             queues = _tell(session, terms)
             if not subscription.ended:
-                subscription.start(queues, positions)
+                subscription.start(queues, positions, session.claims.resumed_without_place())
         go_on()
 
     def failed(error: WillowError) -> None:

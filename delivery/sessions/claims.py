@@ -99,6 +99,13 @@ class Claims:
             self._add(claim_id, row.index, row.attempts, row.work_timeout, place_is_free, group=row.group_key)
             self._session.send_message(label, row, finished=False, left=left if counts else None)
 
+    def hand_over_again(self, label: int | None, row: Any) -> None:
+        """Send a message that the client has held since before this connection. It keeps the place that it has."""
+        place_is_free = None
+        if (claim := self._claims.get((row.queue_id, row.sequence))) is not None and claim.index == row.index:
+            place_is_free, claim.place_is_free = claim.place_is_free, None
+        self.hand_over(label, [row], place_is_free)
+
     def take_request(self, request: Any) -> bool:
         """Note a request that this session holds as a worker. False if it was sent over this connection already."""
         claim_id = (request.queue_id, request.sequence)
@@ -127,6 +134,18 @@ class Claims:
         for claim_id, row in new.items():
             self._add(claim_id, row.index, row.attempts, row.work_timeout, group=row.group_key)
         self._resumed |= new.keys()
+
+    def resumed_without_place(self) -> list[ClaimId]:
+        """Of what the client has held since before this connection, all that no subscription counts as its own yet."""
+        held = ((claim_id, self._claims.get(claim_id)) for claim_id in self._resumed)
+        return [claim_id for claim_id, claim in held if claim is not None and claim.place_is_free is None]
+
+    def give_place(self, claim_id: ClaimId, place_is_free: Callable[[], None]) -> bool:
+        """False if the claim has ended meanwhile, or has a place."""
+        if (claim := self._claims.get(claim_id)) is None or claim.place_is_free is not None:
+            return False
+        claim.place_is_free = place_is_free
+        return True
 
     def not_sent_here(self, rows: Iterable[Any]) -> list[Any]:
         """Of messages that this session holds, those that were not sent over this connection."""

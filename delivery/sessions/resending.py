@@ -65,13 +65,16 @@ class Resending:
         self._begin()
         if self._session.closed:
             return
-        found = {(row.queue_id, row.index): row for row in self._session.claims.not_sent_here(rows)}
+        claims = self._session.claims
+        still_held = {(row.queue_id, row.index): row for row in rows}
+        not_sent = {(row.queue_id, row.index) for row in claims.not_sent_here(rows)}
         for held, subscription in part:
-            row = found.get((held.queue_id, held.index))
-            if subscription is not None:
-                subscription.send_again(held.queue_id, row)
-            elif row is not None:
-                self._session.claims.hand_over(None, [row])
+            message = (held.queue_id, held.index)
+            if message not in still_held:
+                claims.let_go((held.queue_id, held.sequence), held.index)
+            elif message in not_sent:
+                resend = partial(claims.hand_over_again, None) if subscription is None else subscription.send_again
+                resend(still_held[message])
         self.go_on()
 
     def _try_later(self, part: Sequence[Held], error: WillowError) -> None:

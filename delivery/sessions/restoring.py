@@ -10,6 +10,7 @@ from psycopg import AsyncConnection
 from delivery.engine.matching import matches
 from delivery.moves.service_names import is_service_queue
 from delivery.protocol.errors import WillowError
+from delivery.sessions.claims import ClaimId
 from delivery.sessions.subscription import Subscription, SubscriptionTerms
 from delivery.storage.connection import fetch_rows
 from delivery.storage.lanes import Job
@@ -74,10 +75,10 @@ def _start(
         (row, _reader_of(directory.by_id(row.queue_id), subscriptions)) for row in session.claims.not_sent_here(held)
     ]
     session.claims.will_be_sent(row for row, _ in again)
-    taken: defaultdict[Subscription, list[int]] = defaultdict(list)
+    taken: defaultdict[Subscription, list[ClaimId]] = defaultdict(list)
     for row, subscription in again:
         if subscription is not None:
-            taken[subscription].append(row.queue_id)
+            taken[subscription].append((row.queue_id, row.sequence))
 
     def begin() -> None:
         for subscription in subscriptions if not session.closed else ():

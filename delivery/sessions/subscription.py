@@ -11,6 +11,7 @@ from delivery.engine.demands import Demand
 from delivery.engine.matching import Watch
 from delivery.protocol.errors import WillowError
 from delivery.protocol.fields import Match
+from delivery.sessions.claims import ClaimId
 from delivery.sessions.positions import StartPosition
 from delivery.sessions.stream_reader import SharedPlaces, StreamReader
 from queues.definitions import QueueRecord
@@ -70,23 +71,29 @@ class Subscription:
             reader.pump()
 
     def start(
-        self, queues: Sequence[QueueRecord], positions: Mapping[int, StartPosition], held: Iterable[int] = ()
+        self, queues: Sequence[QueueRecord], positions: Mapping[int, StartPosition], resumed: Iterable[ClaimId]
     ) -> None:
-        """Begin to read. `held`: the queues of messages from an earlier session of the client, which take up places
-        and will be sent again."""
+        """Begin to read. `resumed`: what the client has held since before this connection. It takes up places."""
         self._watch = self._session.node.directory.watch(self.terms.name, self.terms.tags, self.terms.match, self.join)
-        self._held = Counter(map(self._reader_key, held))
+        self._give_places(resumed, {queue.id for queue in queues})
         self._read([queue for queue in queues if self._begins_with(queue, positions.get(queue.id))])
 
-    def send_again(self, queue_id: int, row: Any | None) -> None:
-        """A message that the client held before; None: it has ended meanwhile, and its place is free."""
-        demand = self._demands.get(self._reader_key(queue_id))
-        if demand is None:  # its queue was one too many to be read
-            self._session.claims.hand_over(self.terms.label, [] if row is None else [row])
-        elif row is not None:
-            self._hand_out(demand, [row])
-        else:
+    def _give_places(self, resumed: Iterable[ClaimId], queue_ids: set[int]) -> None:
+        for claim_id in resumed:
+            if claim_id[0] in queue_ids:
+                key = self._reader_key(claim_id[0])
+                self._held[key] += self._session.claims.give_place(claim_id, partial(self._resumed_ended, key))
+
+    def _resumed_ended(self, key: int) -> None:
+        if (demand := self._demands.get(key)) is not None:  # None: its queue was one too many to be read
             self._place_is_free(demand)
+
+    def send_again(self, row: Any) -> None:
+        """A message that the client held before."""
+        if self.ended:
+            self._session.claims.release_unsent([row])
+        else:
+            self._session.claims.hand_over_again(self.terms.label, row)
 
     def _reader_key(self, queue_id: int) -> int:
         return queue_id if self.terms.match == "any" else 0

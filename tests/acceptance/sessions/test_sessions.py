@@ -213,3 +213,23 @@ async def test_a_client_that_comes_back_can_ask_for_what_it_holds(client: Client
     assert [(frame["body"], frame["index"], frame["attempt"]) for frame in again] == [("1", 1, 1), ("2", 2, 1)]
     for message in held:
         await back.finish(message)
+
+
+@pytest.mark.parametrize("resend", ["false", "true"])
+async def test_what_a_client_still_holds_when_it_comes_back_takes_up_places_of_its_subscription(
+    client: Client, connect: Connect, queue: str, resend: str
+) -> None:
+    await client.post_all(queue, ["1", "2", "3"])
+    reader = await connect(hold=30)
+    (held,) = await reader.messages(await reader.subscribe(queue, in_flight=1), 1)
+    await reader.close()
+    back = await connect(id=reader.id, hold=30, resend=resend)
+    label = await back.subscribe(queue, in_flight=1)
+    left = await client.fetch_all(queue, 2)
+    assert [message["body"] for message in left] == ["2", "3"]
+    if resend == "true":
+        await back.expect(None, type="message", body="1")
+    await client.post_all(queue, ["4", "5"])
+    await back.finish(held)
+    await back.expect(label, type="message", body="4")
+    assert (await client.fetch(queue))["body"] == "5"
