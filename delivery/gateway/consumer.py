@@ -52,18 +52,12 @@ class ConnectConsumer(AsyncConsumer):
         socket = control_of(scope)
         batch = handshake.asks_for("batch")
         outbox = Outbox(send, handshake.encoder(limits), batch=batch, socket=socket, unread=node.unread)
-        session = await self._admit(node, handshake, outbox, send)
-        if session is None:
-            outbox.end()
-            return
-        outbox.when_roomy = session.go_on_reading
-        writer = asyncio.create_task(outbox.run())
         try:
-            async with outbox.while_open():
-                await self._read(node, session, outbox, receive, limits, socket.share)
+            session = await self._admit(node, handshake, outbox, send)
+            if session is not None:
+                await self._serve(node, session, outbox, receive, limits, socket.share)
         finally:
-            session.close()
-            await outbox.finish(writer)
+            outbox.end()
 
     async def _admit(self, node: Node, handshake: Handshake, outbox: Outbox, send: Send) -> Session | None:
         """Let the client in and say hello, or say why not and close the socket."""
@@ -87,6 +81,18 @@ class ConnectConsumer(AsyncConsumer):
         if token == handshake.resumed_id and handshake.asks_for("resend"):
             send_again(session)
         return session
+
+    async def _serve(
+        self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits, share: LoopShare
+    ) -> None:
+        outbox.when_roomy = session.go_on_reading
+        writer = asyncio.create_task(outbox.run())
+        try:
+            async with outbox.while_open():
+                await self._read(node, session, outbox, receive, limits, share)
+        finally:
+            session.close()
+            await outbox.finish(writer)
 
     async def _who(self, node: Node, handshake: Handshake) -> Principal | None:
         key = handshake.key

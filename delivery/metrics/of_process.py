@@ -126,11 +126,12 @@ def _connections(node: "Node") -> Iterator[Metric]:
         "willow_sockets_opened", "WebSockets that a client was let in on.", value=node.sessions.opened
     )
     unread = node.unread
+    unread.look_again()
     yield _gauge("willow_unread_bytes", "What clients have not read yet of what they were sent.", unread.bytes)
-    yield _gauge("willow_sockets_crowded", "WebSockets not read from until their clients have read.", len(unread))
+    yield _gauge("willow_sockets_crowded", "WebSockets not read from until their clients have read.", len(unread.crowded))
     yield CounterMetricFamily(
         "willow_sockets_given_up",
-        "WebSockets closed because their clients did not read.",
+        "Connections closed because their clients did not read, HTTP included.",
         value=unread.given_up,
     )
     yield _gauge("willow_part_bytes", "Messages of which a part has come over a WebSocket.", incoming.part_bytes)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
 from delivery.gateway.large_frames import LARGE_BYTES
@@ -17,6 +16,7 @@ from delivery.gateway.loop_share import LoopShare
 from delivery.protocol.close_codes import TOO_SLOW
 from delivery.protocol.limits import MOST_FRAGMENTS, FrameEnds
 from willow_site.server.counted_websocket import CountedWebSocketProtocol
+from willow_site.server.transports import forget_unsent, socket_of, unsent_bytes
 from willow_site.server.websocket_frames import whole_text
 from willow_site.server.websocket_turns import MOST_IDLE_FRAMES, TURN_SECONDS, Pieces, Turn
 
@@ -61,8 +61,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         self.factory.part_messages.ended(self)
         self._left = b""
         self._outgoing.clear()
-        # The transport and this object know each other, so that they stay for a while: not what was never sent.
-        self._socket.dataBuffer, self._socket._tempDataBuffer, self._socket._tempDataLen = b"", [], 0
+        forget_unsent(self.transport)
         super().connectionLost(reason)
 
     def _find_end(self) -> None:
@@ -176,18 +175,12 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     @property
     def _socket(self) -> Any:
-        """Twisted's side of the socket: the transport itself, or what is below it where that encrypts."""
-        transport = self.transport
-        return transport.transport if isinstance(transport, ProtocolWrapper) else transport
+        return socket_of(self.transport)
 
     @property
     def unsent_bytes(self) -> int:
         """What the client has not taken from the socket yet and the system would not take either."""
-        transport = self._socket
-        if transport is None or not transport.connected:
-            return 0
-        buffered = len(transport.dataBuffer) - transport.offset + transport._tempDataLen
-        return int(buffered + self._outgoing_bytes)
+        return unsent_bytes(self.transport) + self._outgoing_bytes
 
     def _closeConnection(self, abort: bool = False) -> None:
         self._send_collected()
