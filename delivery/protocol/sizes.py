@@ -38,9 +38,14 @@ def bytes_of_copy(post: Post) -> int:
     size = len(post.message)
     if post.headers:
         size += bytes_of_headers(post.headers)
-    for text in (post.dedupe, post.key, post.group, post.unique):
-        if text:
-            size += len(text)
+    if post.dedupe:
+        size += len(post.dedupe)
+    if post.key:
+        size += len(post.key)
+    if post.group:
+        size += len(post.group)
+    if post.unique:
+        size += len(post.unique)
     return size
 
 
