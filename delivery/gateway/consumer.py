@@ -6,7 +6,7 @@ the session, which answers when an answer is there.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -124,17 +124,25 @@ class ConnectConsumer(AsyncConsumer):
             share.is_here()
             began = perf_counter()
             if (large := _large(event)) is not None:
-                commands = await large_frames.decode(*large, limits)
                 for_nothing = False
+                decoding = large_frames.decoded(*large, limits)
+                del event, large  # not kept while the commands are handled
+                async with decoding as commands:
+                    await self._handle(node, session, commands, share)
             else:
                 decoded = _decoded(event, limits)
                 for_nothing &= isinstance(decoded[-1], FrameError)
-                commands = iter(decoded)
-            del event, large  # which may be large: not kept until the next one comes
-            while not node.commands.handle(session, commands):
-                await asyncio.sleep(share.pause_after(TURN_SECONDS))
-                await session.under_way.wait_below(most, most_bytes)
+                del event, large
+                await self._handle(node, session, iter(decoded), share)
             busy_seconds += perf_counter() - began
+
+    async def _handle(
+        self, node: Node, session: Session, commands: Iterator[Command | FrameError], share: LoopShare
+    ) -> None:
+        while not node.commands.handle(session, commands):
+            await asyncio.sleep(share.pause_after(TURN_SECONDS))
+            willow = settings.WILLOW
+            await session.under_way.wait_below(willow.connection_commands, willow.connection_post_bytes)
 
 
 def _large(event: dict[str, Any]) -> tuple[Sequence[bytes], bool] | None:

@@ -51,6 +51,8 @@ class UnreadAnswers:
             return
         self.look_again()
         enough = self.most_bytes * ENOUGH_SIXTEENTHS // 16
+        if self.bytes <= enough:
+            return
         for unread in sorted(self._all, key=lambda one: one.size, reverse=True):
             if self.bytes <= enough:
                 return

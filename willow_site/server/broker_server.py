@@ -13,7 +13,7 @@ from delivery.storage.meters import incoming
 from willow_site.server.broken_sockets import BrokenSockets
 from willow_site.server.http_answers import LOOK_AGAIN_SECONDS, MOST_LOOK_AGAIN_SECONDS, UnreadOverHttp
 from willow_site.server.http_request import CheckedRequest
-from willow_site.server.part_messages import PartMessages
+from willow_site.server.incoming_messages import IncomingMessages
 from willow_site.server.plain_server import PlainServer
 from willow_site.server.websocket_inbox import Inbox
 from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
@@ -29,11 +29,13 @@ class BrokerServer(PlainServer):
         """As Daphne does it, but with an inbox that has bounds for WebSockets."""
         if scope["type"] != "websocket":
             return super().create_application(protocol, scope)
-        inbox = Inbox(when_full=protocol.inbox_is_full, when_roomy=protocol.inbox_is_roomy)
+        inbox = Inbox(protocol, self._incoming)
         scope["asgi"] = {"version": "3.0"}
         scope["extensions"] = {SOCKET_CONTROL: protocol}
         running = self.application(scope, inbox.get, partial(self.handle_reply, protocol))
-        self.connections[protocol]["application_instance"] = self._loop.create_task(running)
+        task = self._loop.create_task(running)
+        task.add_done_callback(lambda _: inbox.end())
+        self.connections[protocol]["application_instance"] = task
         return inbox
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
@@ -67,7 +69,7 @@ class BrokerServer(PlainServer):
 
     def _begin(self) -> None:
         self.ws_factory.broken_sockets = BrokenSockets(self._loop)
-        self.ws_factory.part_messages = PartMessages(incoming)
+        self._incoming = IncomingMessages(incoming)
         # A bad frame never ends a connection. Origins are judged by willow_site/origins.py, `null` among them.
         self.ws_factory.setProtocolOptions(
             utf8validateIncoming=False,

@@ -1,4 +1,4 @@
-"""Messages of which a part has come: how much memory they take, in all WebSockets of this process."""
+"""What has come in over all WebSockets of this process and was not taken yet: how much memory it takes."""
 
 from typing import Protocol
 
@@ -6,34 +6,40 @@ from django.conf import settings
 
 from delivery.storage.meters import Incoming
 
-MOST_WHOLE_ONES = 8  # of the largest messages that there may be
+MOST_WHOLE_ONES = 4  # of the largest messages that there may be
 
 
-class Sender(Protocol):
+class Sent(Protocol):
+    """What one connection has sent."""
+
+    @property
+    def size(self) -> int:
+        """In bytes, with the part that has come of a message."""
+
     def give_up(self) -> None:
-        """End the connection, and keep nothing of what it has sent."""
+        """End the connection, and keep nothing of it."""
 
 
-class PartMessages:
-    """When they are too much, the connection that has sent the most of one is given up."""
+class IncomingMessages:
+    """When they are too much, the connection that has sent the most is given up."""
 
     def __init__(self, meter: Incoming) -> None:
         self._meter = meter
-        self._bytes: dict[Sender, int] = {}
+        self._most_bytes = MOST_WHOLE_ONES * settings.WILLOW.max_frame_bytes
+        self._all: set[Sent] = set()
 
-    @property
-    def most_bytes(self) -> int:
-        return MOST_WHOLE_ONES * int(settings.WILLOW.max_frame_bytes)
+    def came(self, sent: Sent) -> None:
+        self._all.add(sent)
 
-    def grew(self, sender: Sender, size: int) -> None:
-        self._bytes[sender] = self._bytes.get(sender, 0) + size
-        self._meter.part_bytes += size
-        while self._meter.part_bytes > self.most_bytes:
-            largest = max(self._bytes, key=self._bytes.__getitem__)
-            self.ended(largest)
+    def went(self, sent: Sent) -> None:
+        self._all.discard(sent)
+
+    def grew(self, size: int) -> None:
+        self._meter.bytes += size
+        while self._meter.bytes > self._most_bytes:
+            largest = max(self._all, key=lambda sent: sent.size)
             self._meter.given_up += 1
             largest.give_up()
 
-    def ended(self, sender: Sender) -> None:
-        """It is whole now, or thrown away."""
-        self._meter.part_bytes -= self._bytes.pop(sender, 0)
+    def shrank(self, size: int) -> None:
+        self._meter.bytes -= size
