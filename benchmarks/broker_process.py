@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -127,6 +127,15 @@ def memory_bytes(pid: int) -> int:
     """What a process holds in physical memory."""
     resident: int = psutil.Process(pid).memory_info().rss
     return resident
+
+
+def memory_with_children(pid: int) -> int:
+    """Of a process and those that it has started: a node decodes large frames in one of its own."""
+    total = memory_bytes(pid)
+    for child in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            total += child.memory_info().rss
+    return total
 
 
 def _free_port() -> int:

@@ -2,7 +2,10 @@
 
 import logging
 
+from delivery.gateway.refused import FewLines
 from delivery.wakeups.outage import redis_outage
+
+MOST_LETTERS = 300  # of what a stranger can choose
 
 
 class RedisOutages(logging.Filter):
@@ -24,4 +27,23 @@ class WithoutTraceback(logging.Filter):
             record.msg = said if reason in said else f"{said}: {reason}"
             record.args = None
             record.exc_info = None
+        return True
+
+
+class FewRefusals(logging.Filter):
+    """Django has a line for each request that it refuses, with all of its path. Anybody can send any number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines = FewLines()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        is_refusal = record.name == "django.request" and record.levelno < logging.ERROR
+        if not is_refusal and not record.name.startswith("django.security."):
+            return True
+        if (untold := self._lines.next()) is None:
+            return False
+        said = record.getMessage()
+        more = f" ({untold} others were refused and not told of one by one.)" if untold else ""
+        record.msg, record.args = f"{said[:MOST_LETTERS]}{'…' if len(said) > MOST_LETTERS else ''}{more}", None
         return True

@@ -239,12 +239,15 @@ LOGGING = {
     "filters": {
         "redis_outages": {"()": "willow_site.log_filters.RedisOutages"},
         "without_traceback": {"()": "willow_site.log_filters.WithoutTraceback"},
+        "few_refusals": {"()": "willow_site.log_filters.FewRefusals"},
     },
     "formatters": {
         "line": {"()": "willow_site.log_format.LineFormatter"},
         "json": {"()": "willow_site.log_format.JsonFormatter", "node": WILLOW.node_name},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": WILLOW.log_format}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": WILLOW.log_format, "filters": ["few_refusals"]},
+    },
     "root": {"handlers": ["stderr"], "level": WILLOW.log_level.upper()},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},

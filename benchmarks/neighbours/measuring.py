@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.broker_process import BrokerProcess, memory_bytes
+from benchmarks.broker_process import BrokerProcess, memory_with_children
 from benchmarks.figures import Bar, Figure
 from benchmarks.load_process import LoadProcess
 from benchmarks.neighbours.attacker import Spoils, Target
@@ -60,12 +60,12 @@ def _round(prepared: Stage, attacker: LoadProcess, attack: Attack, seconds: floa
     prepared.on_broker(behave_well, 1.0)  # warms up
     before = prepared.on_broker(behave_well, seconds)
     target = Target(prepared.broker.url, prepared.broker.http_url, _key(prepared.broker, attack))
-    start = memory_bytes(prepared.broker.pid)
+    start = memory_with_children(prepared.broker.pid)
     with Watch(prepared.broker) as watch, ThreadPoolExecutor(1) as beside:
         attacking = beside.submit(attacker.run, attack.attack, target, seconds)
         during = prepared.on_broker(behave_well, seconds)
         spoils = attacking.result()
-    kept = memory_bytes(prepared.broker.pid)
+    kept = memory_with_children(prepared.broker.pid)
     if log := prepared.broker.log().strip():
         print(f"The broker's log, its last line of {len(log.splitlines())}: {log.splitlines()[-1]}")
     _print(attack.NAME, during, spoils)
@@ -86,7 +86,7 @@ class Watch:
     def __init__(self, broker: BrokerProcess) -> None:
         self._pid = broker.pid
         self._over = threading.Event()
-        self.peak = memory_bytes(self._pid)
+        self.peak = memory_with_children(self._pid)
 
     def __enter__(self) -> "Watch":
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -99,7 +99,7 @@ class Watch:
 
     def _watch(self) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
-            self.peak = max(self.peak, memory_bytes(self._pid))
+            self.peak = max(self.peak, memory_with_children(self._pid))
 
 
 def _print(name: str, during: Seen, spoils: Spoils) -> None:

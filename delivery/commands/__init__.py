@@ -44,6 +44,7 @@ from delivery.protocol.service_commands import (
     WorkReply,
     WorkRequest,
 )
+from delivery.protocol.sizes import bytes_of_command
 from delivery.serving.worker import UNKNOWN_COMMAND, worker_of
 from delivery.serving.workers import Workers
 from delivery.sessions.session import Session
@@ -97,7 +98,8 @@ class Commands:
         end = time.perf_counter() + TURN_SECONDS
         for command in commands:
             if session.held_back.holds(type(command)):
-                session.held_back.add(partial(self._take, session, command))
+                size = bytes_of_command(command) if isinstance(command, Command) else 0
+                session.held_back.add(partial(self._take, session, command), size)
             else:
                 self._take(session, command)
             if time.perf_counter() >= end:

@@ -8,6 +8,7 @@ from delivery.moves.posting import PostRequest
 from delivery.moves.service_names import stream_is_no_service
 from delivery.protocol.commands import Post
 from delivery.protocol.errors import WillowError
+from delivery.protocol.sizes import bytes_of_copy
 from delivery.sessions.session import Session
 from queues.definitions import QueueRecord, tag_set
 
@@ -26,7 +27,7 @@ def submit_post(
     awaits_reply: bool = False,
     work_timeout: float | None = None,
 ) -> None:
-    session.node.quotas.admit_post(session.principal, len(command.message), len(command.queues))
+    session.node.quotas.admit_post(session.principal, bytes_of_copy(command), len(command.queues))
     session.posts.began(command)
     directory = session.node.directory
     if len(command.queues) == 1 and (queue := directory.known(command.queues[0], tags)) is not None:

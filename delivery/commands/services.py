@@ -168,7 +168,8 @@ def _claim_of_request(session: Session, command: WorkReply | WorkError) -> dict[
     if numbers is None:
         return None
     queue_id, sequence, index = numbers
-    worker, reply = worker_of(session), session.reply_to(None)
+    worker = worker_of(session)
+    reply = session.reply_to(None, command.body if isinstance(command, WorkReply) else None)
 
     def answer(error: WillowError | None) -> None:
         if error is not None and error.code == Code.UNAVAILABLE:

@@ -135,7 +135,7 @@ def _claim(session: Session, command: Any, answer: Callable[[WillowError | None]
 
 
 def _answer(session: Session, command: Finish | Fail, *, acknowledges: bool) -> Callable[[WillowError | None], None]:
-    reply = session.reply_to(command.label)
+    reply = session.reply_to(command.label, command.reply if isinstance(command, Finish) else None)
 
     def answer(error: WillowError | None) -> None:
         if error is not None and error.code == Code.UNAVAILABLE:

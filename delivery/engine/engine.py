@@ -189,6 +189,15 @@ class Engine:
         else:
             self._post_lanes.submit(request)
 
+    def keep(self, size: int, by_client: int) -> None:
+        """Count the body of a reply with those of posts, or refuse it. `by_client`: what it has under way already."""
+        if (refusal := self._post_lanes.refusal_of_bytes(size, by_client)) is not None:
+            raise refusal
+        self._post_lanes.bytes += size
+
+    def let_go_of(self, size: int) -> None:
+        self._post_lanes.bytes -= size
+
     def _tell_of_posts(self) -> None:
         self.posts.tell()
         self.large_posts.tell()

@@ -27,7 +27,7 @@ class PostLanes:
         self._most_copies = settings.WILLOW.node_commands
         self._most_bytes = settings.WILLOW.node_post_bytes
         self.copies = 0  # under way: messages that are being stored
-        self.bytes = 0
+        self.bytes = 0  # of replies, too
         self._by_queue: Counter[int] = Counter()  # copies
         self._small_posts: Counter[int] = Counter()  # by connection
         self._behind_large: dict[int, LargePosts] = {}  # by connection
@@ -39,10 +39,10 @@ class PostLanes:
         """Why this node takes no more now, if it does not."""
         if self.copies >= self._most_copies:
             return node_is_overloaded()
-        if (
-            self.bytes + request.weight > self._most_bytes
-            and request.weight + request.poster.bytes_under_way > LITTLE_BYTES
-        ):
+        return self.refusal_of_bytes(request.weight, request.poster.bytes_under_way)
+
+    def refusal_of_bytes(self, size: int, by_client: int) -> WillowError | None:
+        if self.bytes + size > self._most_bytes and size + by_client > LITTLE_BYTES:
             return _too_many_bytes()
         return None
 
@@ -113,5 +113,5 @@ def node_is_overloaded() -> WillowError:
 
 def _too_many_bytes() -> WillowError:
     most = settings.WILLOW.node_post_bytes
-    reason = f"This node has posts of {most} bytes under way already, yours among them. Please try again."
+    reason = f"This node has posts and replies of {most} bytes under way already, yours among them. Please try again."
     return WillowError(Code.OVERLOADED, "node", reason)

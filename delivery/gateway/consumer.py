@@ -6,7 +6,7 @@ the session, which answers when an answer is there.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -52,18 +52,12 @@ class ConnectConsumer(AsyncConsumer):
         socket = control_of(scope)
         batch = handshake.asks_for("batch")
         outbox = Outbox(send, handshake.encoder(limits), batch=batch, socket=socket, unread=node.unread)
-        session = await self._admit(node, handshake, outbox, send)
-        if session is None:
-            outbox.end()
-            return
-        outbox.when_roomy = session.go_on_reading
-        writer = asyncio.create_task(outbox.run())
         try:
-            async with outbox.while_open():
-                await self._read(node, session, outbox, receive, limits, socket.share)
+            session = await self._admit(node, handshake, outbox, send)
+            if session is not None:
+                await self._serve(node, session, outbox, receive, limits, socket.share)
         finally:
-            session.close()
-            await outbox.finish(writer)
+            outbox.end()
 
     async def _admit(self, node: Node, handshake: Handshake, outbox: Outbox, send: Send) -> Session | None:
         """Let the client in and say hello, or say why not and close the socket."""
@@ -87,6 +81,18 @@ class ConnectConsumer(AsyncConsumer):
         if token == handshake.resumed_id and handshake.asks_for("resend"):
             send_again(session)
         return session
+
+    async def _serve(
+        self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits, share: LoopShare
+    ) -> None:
+        outbox.when_roomy = session.go_on_reading
+        writer = asyncio.create_task(outbox.run())
+        try:
+            async with outbox.while_open():
+                await self._read(node, session, outbox, receive, limits, share)
+        finally:
+            session.close()
+            await outbox.finish(writer)
 
     async def _who(self, node: Node, handshake: Handshake) -> Principal | None:
         key = handshake.key
@@ -118,17 +124,25 @@ class ConnectConsumer(AsyncConsumer):
             share.is_here()
             began = perf_counter()
             if (large := _large(event)) is not None:
-                commands = await large_frames.decode(*large, limits)
                 for_nothing = False
+                decoding = large_frames.decoded(*large, limits)
+                del event, large  # not kept while the commands are handled
+                async with decoding as commands:
+                    await self._handle(node, session, commands, share)
             else:
                 decoded = _decoded(event, limits)
                 for_nothing &= isinstance(decoded[-1], FrameError)
-                commands = iter(decoded)
-            del event, large  # which may be large: not kept until the next one comes
-            while not node.commands.handle(session, commands):
-                await asyncio.sleep(share.pause_after(TURN_SECONDS))
-                await session.under_way.wait_below(most, most_bytes)
+                del event, large
+                await self._handle(node, session, iter(decoded), share)
             busy_seconds += perf_counter() - began
+
+    async def _handle(
+        self, node: Node, session: Session, commands: Iterator[Command | FrameError], share: LoopShare
+    ) -> None:
+        while not node.commands.handle(session, commands):
+            await asyncio.sleep(share.pause_after(TURN_SECONDS))
+            willow = settings.WILLOW
+            await session.under_way.wait_below(willow.connection_commands, willow.connection_post_bytes)
 
 
 def _large(event: dict[str, Any]) -> tuple[Sequence[bytes], bool] | None:

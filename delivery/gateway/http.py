@@ -19,6 +19,7 @@ from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol.commands import Fetch, Pop, Post
 from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.sizes import bytes_of_copy
 from delivery.storage.connection import in_doubt
 from queues.definitions import QueueRecord, tag_set
 
@@ -95,7 +96,7 @@ class HttpPoster:
 
 
 async def _post(node: Node, command: Post, by: Principal) -> list[Stored]:
-    node.quotas.admit_post(by, len(command.message), len(command.queues))
+    node.quotas.admit_post(by, bytes_of_copy(command), len(command.queues))
     answer: asyncio.Future[list[Stored]] = asyncio.get_running_loop().create_future()
     poster = HttpPoster(node, by.key_id, answer)
     node.directory.find_each(

@@ -10,7 +10,8 @@ import logging
 import pickle
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -30,8 +31,9 @@ LARGE_BYTES = 1024 * 1024  # below that, a frame takes less than it takes to sen
 LARGE_BODY_BYTES = 64 * 1024  # goes beside its command
 COMMANDS_AT_ONCE = 100  # are made of what came back, before it is the turn of others
 NICENESS = 5  # small messages come first
-MOST_WAITING = 4  # frames of the largest size, or as many bytes of smaller ones
-LITTLE_PART = 8  # whoever sends no more than this part of the largest frame may wait beside as many others again
+MOST_KEPT = 2  # frames of the largest size, or as many bytes of smaller ones
+MOST_KEPT_FOR_LITTLE = 3  # beside which a little one may wait
+LITTLE_PART = 8  # of the largest frame: whoever sends no more than that sends little
 
 _length = struct.Struct("!Q")
 Decoded = list[Command | FrameError]
@@ -46,25 +48,32 @@ class LargeFrames:
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
-        self._waiting_bytes = 0
+        self._kept_bytes = 0  # of frames that wait to be decoded, or whose commands wait to be handled
         self._process: BaseProcess | None = None
         self._socket: socket.socket | None = None
 
-    async def decode(self, pieces: Sequence[bytes], binary: bool, limits: Limits) -> Iterator[Command | FrameError]:
-        """The commands of a frame that came in pieces, made one after the other as they are asked for."""
+    @asynccontextmanager
+    async def decoded(
+        self, pieces: Sequence[bytes], binary: bool, limits: Limits
+    ) -> AsyncIterator[Iterator[Command | FrameError]]:
+        """The commands of a frame that came in pieces, made one after the other as they are asked for, which is done
+        inside."""
         size = sum(map(len, pieces))
         if not self._has_room_for(size, limits):
-            return iter([_overloaded(pieces, binary, limits)])
-        self._waiting_bytes += size
+            yield iter([_overloaded(pieces, binary, limits)])
+            return
+        self._kept_bytes += size
         try:
             async with self._turn:
-                return await self._decoded_by_thread(pieces, binary, limits)
+                commands = await self._decoded_by_thread(pieces, binary, limits)
+            del pieces  # they are kept no longer than until they are commands
+            yield commands
         finally:
-            self._waiting_bytes -= size
+            self._kept_bytes -= size
 
     def _has_room_for(self, size: int, limits: Limits) -> bool:
-        times = 2 if size <= limits.max_frame_bytes // LITTLE_PART else 1
-        return self._waiting_bytes + size <= times * MOST_WAITING * limits.max_frame_bytes
+        most = MOST_KEPT_FOR_LITTLE if size <= limits.max_frame_bytes // LITTLE_PART else MOST_KEPT
+        return self._kept_bytes + size <= most * limits.max_frame_bytes
 
     async def _decoded_by_thread(
         self, pieces: Sequence[bytes], binary: bool, limits: Limits

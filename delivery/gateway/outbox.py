@@ -12,7 +12,8 @@ from delivery.gateway.handshake import Encoder
 from delivery.gateway.socket_control import SocketControl
 from delivery.protocol.close_codes import TOO_SLOW
 from delivery.protocol.frames import Frame
-from delivery.sessions.unread_answers import UnreadAnswers, bytes_of
+from delivery.protocol.sizes import bytes_of_frame
+from delivery.sessions.unread_answers import UnreadAnswers
 
 CLOSE_SECONDS = 1.0  # for what was sent before a close, and for the client's answer to it
 TURN_BYTES = 256 * 1024  # that one client is sent before it is the others' turn
@@ -46,8 +47,15 @@ class Outbox:
         self._crowded_bytes = settings.WILLOW.unread_bytes
         self._frames_sent = 0
         self._look: asyncio.TimerHandle | None = None  # whether a crowded client reads
-        self.bytes = 0
+        self._frame_bytes = 0
+        self._longer_bytes = 0  # by which frames that are being sent are longer than they were as frames
+        self._unsent_bytes = 0  # in the socket, when it was last looked at
         self.when_roomy: Callable[[], None] = _nothing
+        unread.came(self)
+
+    @property
+    def size(self) -> int:
+        return self._frame_bytes + self._longer_bytes + self._unsent_bytes
 
     @property
     def is_crowded(self) -> bool:
@@ -56,12 +64,12 @@ class Outbox:
     def put(self, frame: Frame) -> None:
         if self._closing is not None:
             return
-        size = bytes_of(frame)
+        size = bytes_of_frame(frame)
         self._frames.append((frame, size))
-        self.bytes += size
-        self._unread.bytes += size
+        self._frame_bytes += size
         self._something.set()
-        if self.bytes > self._crowded_bytes:
+        self._unread.grew(size)
+        if self._frame_bytes > self._crowded_bytes:
             self._became_crowded()
 
     # how it is sent
@@ -80,6 +88,7 @@ class Outbox:
             frames, size = self._next_frames()
             count, encoded = len(frames), deque(self._encoded(frames))
             frames.clear()
+            self._is_longer_by(sum(map(len, encoded)) - size)
             while encoded:
                 await self._send({"type": "websocket.send", self._encoder.part: encoded.popleft()})
             self._was_sent(count, size)
@@ -101,13 +110,20 @@ class Outbox:
     def _encoded(self, frames: list[Frame]) -> Sequence[str | bytes]:
         return self._encoder.encode_batch(frames) if len(frames) > 1 else [self._encoder.encode(frames[0])]
 
+    def _is_longer_by(self, size: int) -> None:
+        """A body that is not text is a list of numbers in JSON."""
+        if size > 0 and not self._ended:
+            self._longer_bytes = size
+            self._unread.grew(size)
+
     def _was_sent(self, count: int, size: int) -> None:
         if self._ended:
             return
         self._frames_sent += count
-        self.bytes -= size
-        self._unread.bytes -= size
-        if self.is_crowded and self.bytes <= self._crowded_bytes // 2:
+        before, self._longer_bytes, self._unsent_bytes = self.size, 0, self._socket.unsent_bytes
+        self._frame_bytes -= size
+        self._unread.grew(self.size - before)
+        if self.is_crowded and self._frame_bytes <= self._crowded_bytes // 2:
             self._became_roomy()
             self.when_roomy()
 
@@ -116,18 +132,22 @@ class Outbox:
     async def wait_until_roomy(self) -> None:
         await self._roomy.wait()
 
+    def look_again(self) -> None:
+        unsent = self._socket.unsent_bytes
+        self._unread.bytes += unsent - self._unsent_bytes
+        self._unsent_bytes = unsent
+
     def _became_crowded(self) -> None:
-        if self.bytes > self._crowded_bytes * MOST_TIMES_CROWDED:
+        if self._frame_bytes > self._crowded_bytes * MOST_TIMES_CROWDED:
             self.give_up()
-            return
-        if not self.is_crowded:
+        elif not self.is_crowded:
             self._roomy.clear()
+            self._unread.crowded.add(self)
             self._look_later()
-        self._unread.crowded(self)
 
     def _became_roomy(self) -> None:
         self._roomy.set()
-        self._unread.roomy(self)
+        self._unread.crowded.discard(self)
         if self._look is not None:
             self._look.cancel()
             self._look = None
@@ -180,20 +200,21 @@ class Outbox:
             self._reading = None
 
     async def finish(self, writer: "asyncio.Task[None]") -> None:
-        """The connection is over, or about to be: let the close go out, and keep nothing."""
+        """The connection is over, or about to be: let the close go out."""
         if self._closing is not None:
             await asyncio.wait({writer}, timeout=CLOSE_SECONDS)
         writer.cancel()
-        self.end()
 
     def end(self) -> None:
+        """Keep nothing."""
         if self._ended:
             return
         self._ended = True
         self._closing = self._closing or {"type": "websocket.close"}
         self._frames.clear()
-        self._unread.bytes -= self.bytes
-        self.bytes = 0
+        self._unread.bytes -= self.size
+        self._frame_bytes = self._longer_bytes = self._unsent_bytes = 0
+        self._unread.went(self)
         self.when_roomy = _nothing
         self._became_roomy()
 

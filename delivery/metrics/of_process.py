@@ -126,17 +126,20 @@ def _connections(node: "Node") -> Iterator[Metric]:
         "willow_sockets_opened", "WebSockets that a client was let in on.", value=node.sessions.opened
     )
     unread = node.unread
+    unread.look_again()
     yield _gauge("willow_unread_bytes", "What clients have not read yet of what they were sent.", unread.bytes)
-    yield _gauge("willow_sockets_crowded", "WebSockets not read from until their clients have read.", len(unread))
+    yield _gauge(
+        "willow_sockets_crowded", "WebSockets not read from until their clients have read.", len(unread.crowded)
+    )
     yield CounterMetricFamily(
         "willow_sockets_given_up",
-        "WebSockets closed because their clients did not read.",
+        "Connections closed because their clients did not read, HTTP included.",
         value=unread.given_up,
     )
-    yield _gauge("willow_part_bytes", "Messages of which a part has come over a WebSocket.", incoming.part_bytes)
+    yield _gauge("willow_incoming_bytes", "What came in over WebSockets and was not taken yet.", incoming.bytes)
     yield CounterMetricFamily(
         "willow_senders_given_up",
-        "WebSockets closed because of their part of too many half-sent messages.",
+        "WebSockets closed because what came in was too much, and most of it theirs.",
         value=incoming.given_up,
     )
     yield _gauge("willow_workers_here", "Workers of services that are ready on this node.", node.workers.count)

@@ -1,5 +1,6 @@
 """Messages go to those who wait for them: claimed or popped, from one queue or several, and requests for workers."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -8,6 +9,7 @@ from psycopg import AsyncConnection
 
 from delivery.moves.endings import FinishRequest, finish, nobody_waits
 from delivery.moves.groups import groups_of, touch_groups
+from delivery.protocol.sizes import bytes_of_headers
 from delivery.storage.columns import BigintColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
 from delivery.storage.statements import statement
@@ -15,6 +17,7 @@ from delivery.storage.vocabulary import MOST_TAKEN_BYTES, Outcome
 
 QUEUES_OWN_TIMEOUT = -1.0
 NO_LIMITS: Mapping[int, int] = {}
+MOST_BYTES_OF_A_LETTER = 6  # in JSON
 LOOK_FURTHER = 1000  # messages of each queue behind those that others are just taking
 
 
@@ -102,10 +105,24 @@ class WithBody(Protocol):
     @property
     def body(self) -> bytes: ...
 
+    @property
+    def headers(self) -> Mapping[str, str] | None: ...
+
 
 def is_cut(taken: Sequence[WithBody]) -> bool:
     """Whether a statement may have left messages alone only because those before them were large."""
-    return sum(len(row.body) for row in taken) >= MOST_TAKEN_BYTES
+    left = MOST_TAKEN_BYTES - sum(len(row.body) for row in taken)
+    with_headers = [row.headers for row in taken if row.headers]
+    if left <= 0 or not with_headers:
+        return left <= 0
+    if MOST_BYTES_OF_A_LETTER * sum(map(bytes_of_headers, with_headers)) < left:
+        return False
+    return sum(map(_bytes_in_database, with_headers)) >= left
+
+
+def _bytes_in_database(headers: Mapping[str, str]) -> int:
+    """As _message_bytes.sql counts them."""
+    return len(json.dumps(headers, ensure_ascii=False).encode())
 
 
 async def claim(

@@ -17,6 +17,7 @@ from delivery.moves.groups import Group, arranging, made_ready
 from delivery.moves.notify import label_to_column, notify_mask
 from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
+from delivery.protocol.sizes import bytes_of_copy, bytes_of_headers
 from delivery.storage.advisory_locks import group_lock, taking
 from delivery.storage.columns import BigintColumn, ByteaColumn, Float8Column, TextColumn
 from delivery.storage.connection import fetch_batch
@@ -126,7 +127,8 @@ class PostRequest:
         # A post that names no stage of persistence is stored as safely as one that asks for `sync`.
         self.synchronous = bool(self.notify & SYNC) or not self.notify & STAGES_OF_PERSISTENCE
         self.copies = [Copy(self, queue) for queue in queues]
-        self.weight = len(command.message) * len(queues)  # bytes to store
+        own_headers = bytes_of_headers(headers) if headers else 0
+        self.weight = (bytes_of_copy(command) + own_headers) * len(queues)  # bytes to store
         # Who may ask for the reply. Known by the session, too, but sessions are forgotten.
         self.poster_key = poster.key_id if any(queue.settings.keep_replies for queue in queues) else None
         # Stored without a look at what its queue holds, unless its dedupe text turns out to be known.

@@ -39,7 +39,7 @@ class HeldBack:
 
     def __init__(self, under_way: UnderWay) -> None:
         self._under_way = under_way
-        self._waiting: deque[Callable[[], None]] | None = None
+        self._waiting: deque[tuple[Callable[[], None], int]] | None = None  # each with its bytes
         self._exempt: frozenset[type[Command]] = frozenset()
 
     def start(self, *, exempt: frozenset[type[Command]] = frozenset()) -> None:
@@ -51,16 +51,17 @@ class HeldBack:
         """Run what waited. If one of those starts holding back, the rest waits for that."""
         waiting, self._waiting = self._waiting or deque(), None
         while waiting and self._waiting is None:
-            self._under_way.ended()
-            waiting.popleft()()
+            action, size = waiting.popleft()
+            self._under_way.ended(size)
+            action()
         if self._waiting is not None:
             self._waiting.extend(waiting)
 
     def holds(self, kind: type) -> bool:
         return self._waiting is not None and kind not in self._exempt
 
-    def add(self, action: Callable[[], None]) -> None:
-        """Only while `holds` says so."""
+    def add(self, action: Callable[[], None], size: int = 0) -> None:
+        """Only while `holds` says so. `size`: of what the command brings, in bytes."""
         assert self._waiting is not None
-        self._under_way.began()
-        self._waiting.append(action)
+        self._under_way.began(size)
+        self._waiting.append((action, size))

@@ -9,6 +9,7 @@ from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Stage
 from delivery.protocol.frames import Notice
+from delivery.protocol.sizes import bytes_of_post
 from delivery.storage.vocabulary import FINISH, READY, SYNC, WRITE
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Posts:
         return self._session.under_way.bytes
 
     def began(self, command: Post) -> None:
-        self._session.under_way.began(_size(command))
+        self._session.under_way.began(bytes_of_post(command))
         self._begun += 1
         for name in command.queues:
             self._under_way[name][id(command)] = self._begun
@@ -114,7 +115,7 @@ class Posts:
         """Called once for each post that began."""
         if error is not None:
             self._session.refuse(command.label, error)
-        self._session.under_way.ended(_size(command))
+        self._session.under_way.ended(bytes_of_post(command))
         for name in command.queues:
             under_way = self._under_way[name]
             del under_way[id(command)]
@@ -130,10 +131,6 @@ class Posts:
             waiting.popleft()[1]()
         if not waiting and self._afterwards.get(name) is waiting:  # what ran may have begun another one
             del self._afterwards[name]
-
-
-def _size(command: Post) -> int:
-    return len(command.message) * len(command.queues)
 
 
 def _may_repeat(command: Post) -> bool:

@@ -64,7 +64,7 @@ class KeyQuotas:
         self.alarms: tuple[str, ...] = ()  # what the node is short of
 
     def admit_post(self, principal: Principal, size: int, copies: int) -> None:
-        """Refuse a post beyond a quota, or while the node is short of something. `size`: of one copy's body."""
+        """Refuse a post beyond a quota, or while the node is short of something. `size`: of one copy."""
         for alarm in self.alarms:
             raise WillowError(Code.OVERLOADED, alarm, f"{SHORT_OF[alarm]}: posts are refused for now.")
         quotas = principal.quotas

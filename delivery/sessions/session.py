@@ -143,9 +143,15 @@ class Session:
 
     # what it is told
 
-    def reply_to(self, label: int | None) -> Reply:
-        """For a command that is answered later."""
-        return Reply(self, label)
+    def reply_to(self, label: int | None, body: bytes | None = None) -> Reply:
+        """For a command that is answered later. Until then `body` is kept: it counts as a post does, or is refused."""
+        if not body:
+            return Reply(self, label)
+        self.node.engine.keep(len(body), self.under_way.bytes)
+        return Reply(self, label, len(body))
+
+    def let_go_of(self, size: int) -> None:
+        self.node.engine.let_go_of(size)
 
     def refuse(self, label: int | None, error: WillowError) -> None:
         self.node.refusals[error.code.value] += 1

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from psycopg import AsyncConnection
 
 from delivery.moves.claims import is_cut
+from delivery.protocol.sizes import bytes_of_headers
 from delivery.storage.columns import BigintColumn
 from delivery.storage.lanes import Job, Lane
 from delivery.storage.statements import statement
@@ -31,8 +32,7 @@ class StreamMessage:
     @property
     def size(self) -> int:
         """In memory, roughly."""
-        headers = 0 if self.headers is None else sum(len(name) + len(text) for name, text in self.headers.items())
-        return len(self.body) + headers
+        return len(self.body) + bytes_of_headers(self.headers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,17 +46,21 @@ class Answering(Protocol):
 
     def refuse(self, label: int | None, error: WillowError) -> None: ...
 
+    def let_go_of(self, size: int) -> None:
+        """So many bytes of a command are kept no longer."""
+
 
 class Reply:
     """The reply to one command. The command is under way until it is sent, refused or ended, whichever it is."""
 
-    __slots__ = ("_answering", "_ended", "_label")
+    __slots__ = ("_answering", "_ended", "_label", "_size")
 
-    def __init__(self, answering: Answering, label: int | None) -> None:
+    def __init__(self, answering: Answering, label: int | None, size: int = 0) -> None:
         self._answering = answering
         self._label = label
+        self._size = size
         self._ended = False
-        answering.under_way.began()
+        answering.under_way.began(size)
 
     def send(self, frame: Frame) -> None:
         self.end()
@@ -72,4 +76,6 @@ class Reply:
             logger.error("A command was answered twice", stack_info=True, extra={"label": self._label})
             return
         self._ended = True
-        self._answering.under_way.ended()
+        self._answering.under_way.ended(self._size)
+        if self._size:
+            self._answering.let_go_of(self._size)

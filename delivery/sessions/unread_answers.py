@@ -2,47 +2,58 @@
 
 from typing import Protocol
 
-from delivery.protocol.frames import Frame
-from delivery.protocol.variants import BODY_FIELDS
-
-FRAME_BYTES = 512  # of a frame in memory, its body aside
-
-
-def bytes_of(frame: Frame) -> int:
-    """What a frame takes in memory, roughly."""
-    field = BODY_FIELDS.get(type(frame))
-    body = getattr(frame, field) if field else None
-    return FRAME_BYTES + len(body) if body else FRAME_BYTES
+ENOUGH_SIXTEENTHS = 15  # of the bound: to which room is made, so that there is none to be made with every frame
 
 
 class Unread(Protocol):
-    """The frames that wait for one client."""
+    """What waits for one client."""
 
     @property
-    def bytes(self) -> int: ...
+    def size(self) -> int:
+        """In bytes, when it was last looked at."""
+
+    def look_again(self) -> None:
+        """Count what the client has not taken by now, here and in the sum of all."""
 
     def give_up(self) -> None:
-        """Close its socket, and keep none of them."""
+        """End its connection, and keep nothing of it."""
 
 
 class UnreadAnswers:
-    """Of all connections of this process. When they are too many, the connection with the most is given up."""
+    """Of all connections of this process. When they are too much, the connections with the most are given up."""
 
     def __init__(self, most_bytes: int) -> None:
         self.bytes = 0
+        self.most_bytes = most_bytes
         self.given_up = 0  # connections, since the start
-        self._most_bytes = most_bytes
-        self._crowded: set[Unread] = set()
+        self.crowded: set[Unread] = set()  # from which nothing is read until their clients have read
+        self._all: set[Unread] = set()
 
-    def __len__(self) -> int:
-        """Connections from which nothing is read until their clients have read."""
-        return len(self._crowded)
+    def came(self, unread: Unread) -> None:
+        self._all.add(unread)
 
-    def crowded(self, unread: Unread) -> None:
-        """It has more than a connection should have. If all together have too much, the largest goes."""
-        self._crowded.add(unread)
-        while self.bytes > self._most_bytes and self._crowded:
-            max(self._crowded, key=lambda one: one.bytes).give_up()
+    def went(self, unread: Unread) -> None:
+        self._all.discard(unread)
 
-    def roomy(self, unread: Unread) -> None:
-        self._crowded.discard(unread)
+    def grew(self, size: int) -> None:
+        """Or became less, by a size below zero."""
+        self.bytes += size
+        self.make_room()
+
+    def look_again(self) -> None:
+        """What the system has taken from a socket since it was last looked at is no longer kept here."""
+        for unread in self._all:
+            unread.look_again()
+
+    def make_room(self) -> None:
+        """If there is none."""
+        if self.bytes <= self.most_bytes:
+            return
+        self.look_again()
+        enough = self.most_bytes * ENOUGH_SIXTEENTHS // 16
+        if self.bytes <= enough:
+            return
+        for unread in sorted(self._all, key=lambda one: one.size, reverse=True):
+            if self.bytes <= enough:
+                return
+            unread.give_up()

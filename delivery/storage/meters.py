@@ -66,10 +66,10 @@ class Moves:
 
 
 class Incoming:
-    """Messages of which a part has come over the WebSockets of this process."""
+    """What has come in over the WebSockets of this process and was not taken yet."""
 
     def __init__(self) -> None:
-        self.part_bytes = 0
+        self.bytes = 0
         self.given_up = 0  # connections that had sent the most, when it was too much
 
 

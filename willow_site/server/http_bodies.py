@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-SMALL_BYTES = 64 * 1024  # of a body that is not counted
+SMALL_BYTES = 64 * 1024  # of a body that is taken in any case
 FORM_BYTES = 2_621_440  # Django's own default for a form
 API = b"/api/"
 
@@ -22,9 +22,9 @@ class BodiesUnderWay:
     def most_bytes(self) -> int:
         return 2 * int(settings.WILLOW.max_frame_bytes)
 
-    def take(self, size: int) -> bool:
-        """False if that would be too much."""
-        if size > SMALL_BYTES and self.bytes + size > self.most_bytes:
+    def take(self, size: int, whole: int) -> bool:
+        """Count so much more of a body that has `whole` bytes by now. False if that would be too much."""
+        if whole > SMALL_BYTES and self.bytes + size > self.most_bytes:
             return False
         self.bytes += size
         return True

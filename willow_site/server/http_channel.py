@@ -5,8 +5,10 @@ from typing import Any
 from twisted.web.http import HTTPChannel
 
 from willow_site.server.connections import Connections
+from willow_site.server.http_answers import UnreadOverHttp
 from willow_site.server.http_refusal import Refusal, too_slow
 from willow_site.server.http_turns import HttpTurns
+from willow_site.server.transports import forget_unsent
 
 HEADER_SECONDS = 10.0  # from the first byte, or from the connection on, TLS included
 BODY_SECONDS = 20.0  # and more for a large one:
@@ -26,6 +28,7 @@ class DeadlineChannel(HTTPChannel):
     _is_gone = False
     _deadline: Any = None
     _thrown_away = 0  # bytes
+    unread: UnreadOverHttp | None = None
 
     def __init__(self, connections: Connections, address: str) -> None:
         super().__init__()
@@ -40,6 +43,9 @@ class DeadlineChannel(HTTPChannel):
         self._is_gone = True
         self._expect_nothing()
         self._connections.went(self._address)
+        if self.unread is not None:
+            self.unread.end()
+            forget_unsent(self.transport)
         super().connectionLost(reason)
 
     def dataReceived(self, data: bytes) -> None:

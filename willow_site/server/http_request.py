@@ -37,12 +37,13 @@ class CheckedRequest(WebRequest):
 
     def _take(self, size: int) -> None:
         limit = most_bytes(self.channel._path)
-        if self._counted + size > limit:
+        whole = self._counted + size
+        if whole > limit:
             self.channel.refuse(body_too_large(limit))
-        elif not self.bodies.take(size):
+        elif not self.bodies.take(size, whole):
             self.channel.refuse(too_many_bodies(self.bodies.most_bytes))
         else:
-            self._counted += size
+            self._counted = whole
 
     def _give_back(self) -> None:
         self.bodies.give_back(self._counted)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
 from delivery.gateway.large_frames import LARGE_BYTES
@@ -17,11 +16,15 @@ from delivery.gateway.loop_share import LoopShare
 from delivery.protocol.close_codes import TOO_SLOW
 from delivery.protocol.limits import MOST_FRAGMENTS, FrameEnds
 from willow_site.server.counted_websocket import CountedWebSocketProtocol
+from willow_site.server.transports import forget_unsent, socket_of, unsent_bytes
 from willow_site.server.websocket_frames import whole_text
 from willow_site.server.websocket_turns import MOST_IDLE_FRAMES, TURN_SECONDS, Pieces, Turn
 
 NORMAL_CLOSURE = 1000
 CLOSE_SECONDS = 1.0  # for the client to take what was sent before the connection ends
+SMALL_BYTES = 64 * 1024  # of a message that may take any time to come in
+MESSAGE_SECONDS = 20.0  # for a larger one, and more:
+SLOWEST_BYTES = 64 * 1024  # a second, on average
 MOST_UNSENT_TO_PONG = 64 * 1024  # bytes; whoever does not read needs no answer to its pings
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one
 
@@ -37,6 +40,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     _ends: FrameEnds | None = None  # of a message that is too large
     current_frame: Any = None  # Autobahn has it from the end of the handshake on
     _fragments = 0  # of the message that is coming in
+    _message_began = 0.0  # by the monotonic clock; later if we did not read for a while
     _reads = True
     _inbox_is_full = False
     _is_deaf = False  # what the client says is thrown away
@@ -58,11 +62,11 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     def connectionLost(self, reason: Failure) -> None:
         self.factory.broken_sockets.forget(self._socket_number)
-        self.factory.part_messages.ended(self)
+        if hasattr(self, "application_queue"):
+            self.application_queue.part_ended()
         self._left = b""
         self._outgoing.clear()
-        # The transport and this object know each other, so that they stay for a while: not what was never sent.
-        self._socket.dataBuffer, self._socket._tempDataBuffer, self._socket._tempDataLen = b"", [], 0
+        forget_unsent(self.transport)
         super().connectionLost(reason)
 
     def _find_end(self) -> None:
@@ -176,18 +180,12 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     @property
     def _socket(self) -> Any:
-        """Twisted's side of the socket: the transport itself, or what is below it where that encrypts."""
-        transport = self.transport
-        return transport.transport if isinstance(transport, ProtocolWrapper) else transport
+        return socket_of(self.transport)
 
     @property
     def unsent_bytes(self) -> int:
         """What the client has not taken from the socket yet and the system would not take either."""
-        transport = self._socket
-        if transport is None or not transport.connected:
-            return 0
-        buffered = len(transport.dataBuffer) - transport.offset + transport._tempDataLen
-        return int(buffered + self._outgoing_bytes)
+        return unsent_bytes(self.transport) + self._outgoing_bytes
 
     def _closeConnection(self, abort: bool = False) -> None:
         self._send_collected()
@@ -207,6 +205,8 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         self._read_or_pause()
 
     def onMessageFrameBegin(self, length: int) -> None:
+        if not self._fragments:
+            self._message_began = time.monotonic()
         self._fragments += 1
         self._idle_frames += self._fragments > 1
         super().onMessageFrameBegin(length)
@@ -217,7 +217,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         # The total already counts the whole length that the frame has announced.
         if not self._is_too_large():
             self.frame_data.append(payload)
-            self.factory.part_messages.grew(self, len(payload))
+            self.application_queue.part_grew(len(payload))
             return
         if self._ends is None:
             self._ends = FrameEnds(*self.message_data, *self.frame_data)
@@ -228,22 +228,25 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         """Of the message that is coming in, nothing is kept but its ends."""
         self.message_data.clear()
         self.frame_data.clear()
-        self.factory.part_messages.ended(self)
+        self.application_queue.part_ended()
 
-    def give_up(self) -> None:
-        """The parts of messages of all connections are too much, and this one has sent the most."""
-        self._throw_away_part()
+    def give_up(self, reason: str) -> None:
+        """Close the connection, and keep nothing of what is coming in."""
+        if self._socket is None or not self._socket.connected:
+            return
+        if self.inside_message:
+            self._throw_away_part()
         self.stop_reading()
-        self.sendClose(code=TOO_SLOW, reason="Your message came too slowly.")
+        self.sendClose(code=TOO_SLOW, reason=reason)
         self._read_or_pause()  # now for the answer to the close
         asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.abort)
 
     def onMessageEnd(self) -> None:
+        self.application_queue.part_ended()
         if not (self.failedByMe or self.muted or self._is_deaf):
             self.last_ping = time.time()
             self.application_queue.put_nowait(self._received())
         self.message_data: list[bytes] = []  # a large message must not stay until the next one
-        self.factory.part_messages.ended(self)
         self._ends = None
         self._fragments = 0
 
@@ -271,6 +274,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     def inbox_is_roomy(self) -> None:
         self._inbox_is_full = False
         self.last_ping = time.time()
+        self._message_began = time.monotonic()
         if self._left:
             asyncio.get_running_loop().call_later(self.share.pause_after(TURN_SECONDS), self._take_left)
         self._read_or_pause()
@@ -287,5 +291,14 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
             self.transport.pauseProducing()
 
     def check_timeouts(self) -> None:
-        if not self._inbox_is_full:
-            super().check_timeouts()
+        if self._inbox_is_full:
+            return
+        super().check_timeouts()
+        if self._comes_too_slowly():
+            self.application_queue.give_up("Your message came too slowly.")
+
+    def _comes_too_slowly(self) -> bool:
+        """A large message that never becomes whole would be kept for good."""
+        size = self.application_queue.part_bytes if self._fragments and not self._is_deaf else 0
+        seconds = time.monotonic() - self._message_began
+        return size > SMALL_BYTES and seconds > MESSAGE_SECONDS + size / SLOWEST_BYTES

@@ -69,14 +69,14 @@ class Limits:
         "WILLOW_NODE_UNREAD_BYTES",
         kinds.whole_number(65_536, 1024 * 1024 * MEBIBYTE),
         str(128 * MEBIBYTE),
-        "How much all connections of a process may leave unread before the one with the most is closed.",
+        "How much all connections of a process may leave unread before those with the most are closed.",
         unit="bytes",
     )
     connection_post_bytes: int = setting(
         "WILLOW_CONNECTION_POST_BYTES",
         kinds.whole_number(1024, 1024 * MEBIBYTE),
         str(16 * MEBIBYTE),
-        "How many bytes of posts one connection may have in progress before the broker stops reading from it.",
+        "How many bytes of posts and replies a connection may have in progress before the broker stops reading it.",
         unit="bytes",
     )
     connection_readings: int = setting(
@@ -125,7 +125,7 @@ class Limits:
         "WILLOW_NODE_POST_BYTES",
         kinds.whole_number(1024, 1024 * 1024 * MEBIBYTE),
         str(64 * MEBIBYTE),
-        "How many bytes of posts a process may have in progress before it refuses connections with much of that.",
+        "How many bytes of posts and replies a process may have in progress before it refuses whoever has much of it.",
         unit="bytes",
     )
     batch_size: int = setting(

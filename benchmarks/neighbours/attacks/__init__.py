@@ -5,6 +5,7 @@ from typing import Protocol
 
 from benchmarks.neighbours.attacker import Spoils, Target
 from benchmarks.neighbours.attacks import (
+    chunked_bodies,
     half_requests,
     http_bodies,
     huge_frames,
@@ -12,6 +13,7 @@ from benchmarks.neighbours.attacks import (
     large_posts,
     logins,
     lookups,
+    many_headers,
     new_tags,
     nothing,
     rest_pops,
@@ -19,6 +21,7 @@ from benchmarks.neighbours.attacks import (
     subscriptions,
     tiny_frames,
     unread,
+    unread_lists,
 )
 
 
@@ -28,6 +31,16 @@ class Attack(Protocol):
     def attack(self, target: Target, seconds: float) -> Awaitable[Spoils]: ...
 
 
-AT_THE_ENGINE = (lookups, subscriptions, large_posts, large_claims, rest_pops, new_tags)
-AT_THE_DOORS = (revoked, http_bodies, half_requests, logins, unread, huge_frames, tiny_frames)
+AT_THE_ENGINE = (lookups, subscriptions, large_posts, many_headers, large_claims, rest_pops, new_tags)
+AT_THE_DOORS = (
+    revoked,
+    http_bodies,
+    chunked_bodies,
+    half_requests,
+    logins,
+    unread,
+    unread_lists,
+    huge_frames,
+    tiny_frames,
+)
 ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (nothing, *AT_THE_ENGINE, *AT_THE_DOORS)}

@@ -19,7 +19,7 @@ WITH waiting AS (
     )
 ), in_order AS (
     SELECT *, row_number() OVER by_commit AS place, count(*) OVER () AS waiting,
-           sum(octet_length(body)) OVER by_commit - octet_length(body) AS bytes_before
+           sum(:MESSAGE_BYTES) OVER by_commit - (:MESSAGE_BYTES) AS bytes_before
     FROM waiting
     WINDOW by_commit AS (
         ORDER BY CASE WHEN current_setting('track_commit_timestamp') = 'on'

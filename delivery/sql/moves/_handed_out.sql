@@ -1,5 +1,5 @@
 -- handed_out: the messages that were `picked`, given to those who wait, each to the place that it has. What lies beyond
--- MOST_TAKEN_BYTES of bodies is locked and left alone: no answer may be larger than memory. A row that was just locked is
+-- MOST_TAKEN_BYTES is locked and left alone: no answer may be larger than memory. A row that was just locked is
 -- found again by where it lies (ctid), which cannot change before the commit.
 assigned AS (
     SELECT row_id, place, (%(holder)b::bigint[])[place] AS holder,

@@ -4,7 +4,7 @@
 -- locked: a row that somebody else is just taking is skipped, and the caller asks again, looking at more of them
 -- (`looked_at`, at least `places`). `evenly` takes the first of each queue, then the second of each (starting after
 -- the queue served last); otherwise priority decides, then age. Of queues with limits the caller, who holds their locks,
--- says how many may go (`most`; allowances.sql). What lies beyond MOST_TAKEN_BYTES of bodies is locked and left alone.
+-- says how many may go (`most`; allowances.sql). What lies beyond MOST_TAKEN_BYTES is locked and left alone.
 WITH considered AS (
     SELECT m.*, q.position, row_number() OVER (PARTITION BY m.queue_id ORDER BY m.rank, m.index) AS round
     FROM unnest(%(queue_id)b::bigint[], %(most)b::bigint[]) WITH ORDINALITY AS q (id, most, position)
@@ -39,7 +39,7 @@ WITH considered AS (
     ORDER BY place
     LIMIT %(looked_at)s
 ), locked AS MATERIALIZED (
-    SELECT m.queue_id, m.index, c.place, octet_length(m.body) AS bytes
+    SELECT m.queue_id, m.index, c.place, :MESSAGE_BYTES AS bytes
     FROM chosen c JOIN delivery_message m ON m.queue_id = ANY (ARRAY[c.queue_id]) AND m.index = ANY (ARRAY[c.index])
     -- still ready, or behind, for pops; written so that only the primary key fits
     WHERE m.state + 0 IN (:READY, CASE WHEN %(pops)s::boolean THEN :BEHIND ELSE :READY END)

@@ -7,7 +7,7 @@ WITH picked AS MATERIALIZED (
            sum(m.bytes) OVER so_far - m.bytes AS bytes_before
     FROM queues_queue q
     CROSS JOIN LATERAL (
-        SELECT ctid AS row_id, octet_length(body) AS bytes
+        SELECT ctid AS row_id, :MESSAGE_BYTES AS bytes
         FROM delivery_message
         WHERE queue_id = q.id AND state = :READY AND (priority * -1, index) >= (%(floor_rank)s, %(floor_index)s)
           AND (expires_at IS NULL OR expires_at > now())

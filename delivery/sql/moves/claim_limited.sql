@@ -10,7 +10,7 @@ WITH :ALLOWED, picked AS MATERIALIZED (
     FROM allowed a
     CROSS JOIN LATERAL (
         SELECT * FROM (
-            SELECT ctid AS row_id, priority * -1 AS rank, index, octet_length(body) AS bytes
+            SELECT ctid AS row_id, priority * -1 AS rank, index, :MESSAGE_BYTES AS bytes
             FROM delivery_message
             WHERE queue_id = a.id AND state = :READY AND (priority * -1, index) >= (%(floor_rank)s, %(floor_index)s)
               AND (expires_at IS NULL OR expires_at > now())
@@ -20,7 +20,7 @@ WITH :ALLOWED, picked AS MATERIALIZED (
         ) ready
         UNION ALL
         SELECT * FROM (
-            SELECT ctid AS row_id, priority * -1 AS rank, index, octet_length(body) AS bytes
+            SELECT ctid AS row_id, priority * -1 AS rank, index, :MESSAGE_BYTES AS bytes
             FROM delivery_message
             WHERE queue_id = a.id AND state + 0 = :BEHIND AND (expires_at IS NULL OR expires_at > now())
             ORDER BY priority * -1, index

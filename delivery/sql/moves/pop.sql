@@ -14,7 +14,7 @@ WITH demand AS (
     JOIN queues_queue q ON q.id = d.queue_id AND NOT q.paused AND q.kind = 'work' AND q.rate IS NULL
                        AND q.group_in_flight IS NULL
     CROSS JOIN LATERAL (
-        SELECT queue_id, priority * -1 AS rank, index, octet_length(body) AS bytes
+        SELECT queue_id, priority * -1 AS rank, index, :MESSAGE_BYTES AS bytes
         FROM delivery_message
         WHERE queue_id = d.queue_id AND state = :READY AND (priority * -1, index) >= (d.floor_rank, d.floor_index)
           AND (expires_at IS NULL OR expires_at > now())

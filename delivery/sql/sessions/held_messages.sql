@@ -5,7 +5,7 @@ WITH RECURSIVE :QUEUES_WITH_CLAIMS, held AS MATERIALIZED (
     SELECT m.*
     FROM queues_with_claims q
     CROSS JOIN LATERAL (
-        SELECT queue_id, sequence, index, attempts, work_timeout, group_key, octet_length(body) AS bytes
+        SELECT queue_id, sequence, index, attempts, work_timeout, group_key, :MESSAGE_BYTES AS bytes
         FROM delivery_message
         WHERE queue_id = q.queue_id AND holder = %(holder)s AND lease_until IS NOT NULL ORDER BY lease_until OFFSET 0
     ) m

@@ -4,9 +4,9 @@
 -- Bodies are read only as far as MOST_TAKEN_BYTES go.
 SELECT index, sequence, priority, body, headers, group_key
 FROM (
-    SELECT *, sum(octet_length(body)) OVER (ORDER BY index ROWS UNBOUNDED PRECEDING) - octet_length(body) AS bytes_before
+    SELECT *, sum(bytes) OVER (ORDER BY index ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
     FROM (
-        SELECT index, sequence, priority, body, headers, group_key
+        SELECT index, sequence, priority, body, headers, group_key, :MESSAGE_BYTES AS bytes
         FROM delivery_message
         WHERE queue_id = %(queue_id)s AND index > %(after)s
         ORDER BY index

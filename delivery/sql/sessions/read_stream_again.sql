@@ -3,9 +3,9 @@
 -- Shape: as read_stream.sql. What retention has removed is missing; what lies beyond MOST_TAKEN_BYTES is, too.
 SELECT index, sequence, priority, body, headers, group_key
 FROM (
-    SELECT m.*, sum(octet_length(body)) OVER (ORDER BY index ROWS UNBOUNDED PRECEDING) - octet_length(body) AS bytes_before
+    SELECT m.*, sum(bytes) OVER (ORDER BY index ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
     FROM (
-        SELECT index, sequence, priority, body, headers, group_key
+        SELECT index, sequence, priority, body, headers, group_key, :MESSAGE_BYTES AS bytes
         FROM delivery_message
         WHERE queue_id = %(queue_id)s AND index = ANY (%(index)b::bigint[])
     ) AS m

@@ -96,6 +96,40 @@ async def test_of_too_many_bytes_under_way_only_those_who_sent_many_are_refused(
         await client.expect(label, notice="sync")
 
 
+async def test_headers_count_in_each_queue_of_a_post(broker: Cluster, client: Client, queue: str) -> None:
+    names = [f"{queue}-{number}" for number in range(64)]
+    shards = [(await client.create(name))["shard"] for name in names]
+    headers = {f"h-{number}": "x" * 4050 for number in range(4)}  # nearly 16 KiB, so that 64 of them are nearly 1 MiB
+    with locked(broker, "SELECT FROM queues_counter WHERE queue_id = %s FOR UPDATE", shards[0]):
+        sent = [client.label() for _ in range(6)]
+        post = {"type": "post", "queue": names, "message": "x", "headers": headers, "notify": ["sync"]}
+        await client.send(*({**post, "label": label} for label in sent))
+        answers = [await client.next(label) for label in sent[4:]]
+        assert {(answer.get("code"), answer.get("key")) for answer in answers} == {("Overloaded", "node")}
+    for label in sent[:4]:
+        await client.expect(label, notice="sync")
+
+
+async def test_replies_count_as_posts_and_one_that_is_refused_can_be_sent_again(
+    broker: Cluster, client: Client, other: Client, queue: str
+) -> None:
+    await client.post_all(queue, ["m"] * 6)
+    held = await client.fetch_all(queue, 6)
+    finishes = [
+        {name: message[name] for name in ("queue", "shard", "sequence", "index")} | {"reply": "x" * MEBIBYTE}
+        for message in held
+    ]
+    with locked(broker, "SELECT FROM delivery_message WHERE queue_id = %s FOR UPDATE", held[0]["shard"]):
+        sent = [await client.begin("finish", **fields, response="sync") for fields in finishes]
+        answers = [await client.next(label) for label in sent[4:]]
+        assert {(answer.get("code"), answer.get("key")) for answer in answers} == {("Overloaded", "node")}
+        await other.post(f"{queue}-other", "small")
+    for label in sent[:4]:
+        await client.expect(label, notice="sync")
+    for fields in finishes[4:]:
+        await client.expect(await client.begin("finish", **fields, response="sync"), notice="sync")
+
+
 async def test_a_connection_reads_so_many_queues_and_no_more(client: Client, other: Client, queue: str) -> None:
     for number in range(READINGS - 2):
         await other.create(queue, tags=["a", "b", str(number)])

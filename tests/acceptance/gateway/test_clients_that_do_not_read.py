@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import psutil
 import pytest
@@ -14,7 +16,7 @@ from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.keys import make_key
 from tests.support.operators import OPERATOR, Operators, operators
-from tests.support.raw_websocket import PING, RawWebSocket, frame
+from tests.support.raw_websocket import PING, SMALL_BUFFER, RawWebSocket, frame
 from tests.support.scrapes import scrape
 from willow_site.processes import wait_until
 
@@ -54,9 +56,9 @@ async def client(cluster: Cluster, connect: Connect) -> Client:
 @pytest.fixture
 def mute(cluster: Cluster) -> Iterator[RawWebSocket]:
     """A client that never reads."""
-    socket = RawWebSocket(cluster.node.url)
-    yield socket
-    socket.close()
+    websocket = RawWebSocket(cluster.node.url)
+    yield websocket
+    websocket.close()
 
 
 async def post_large(client: Client, queue: str, count: int) -> None:
@@ -74,15 +76,32 @@ def memory(cluster: Cluster) -> int:
     return int(psutil.Process(process.pid).memory_info().rss)
 
 
-async def ends(socket: RawWebSocket) -> bool:
-    return await asyncio.to_thread(wait_until, socket.has_ended, PATIENCE)
+class HttpCaller:
+    """A client over HTTP that never reads."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
+        self._socket.connect(("127.0.0.1", cluster.node.port))
+
+    def ask(self, path: str, fields: dict[str, Any]) -> None:
+        body = json.dumps(fields).encode()
+        lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+        self._socket.sendall("\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body)
+
+    def close(self) -> None:
+        self._socket.close()
 
 
-async def posts_until_closed(socket: RawWebSocket, queue: str) -> None:
+async def ends(websocket: RawWebSocket) -> bool:
+    return await asyncio.to_thread(wait_until, websocket.has_ended, PATIENCE)
+
+
+async def posts_until_closed(websocket: RawWebSocket, queue: str) -> None:
     """Post and never read, as fast as the broker takes it."""
     post = frame(json.dumps({"type": "post", "queue": queue, "message": "late", "notify": ["ready"]}).encode())
     async with asyncio.timeout(PATIENCE):
-        while socket.try_to_send(post * 100) and not socket.has_ended():
+        while websocket.try_to_send(post * 100) and not websocket.has_ended():
             await asyncio.sleep(0)
 
 
@@ -91,10 +110,10 @@ async def test_a_revoked_key_does_nothing_more_though_its_client_does_not_read(
 ) -> None:
     await post_large(client, queue, 8)
     key = make_key(cluster, GRANTS)
-    socket = RawWebSocket(cluster.node.url, key.headers)
-    socket.send({"type": "fetch", "queue": queue, "count": 8})  # the close would wait behind it
+    websocket = RawWebSocket(cluster.node.url, key.headers)
+    websocket.send({"type": "fetch", "queue": queue, "count": 8})  # the close would wait behind it
     assert await asyncio.to_thread(wait_until, lambda: unread_bytes(cluster) > 0, PATIENCE)
-    posting = asyncio.create_task(posts_until_closed(socket, f"{queue}-late"))
+    posting = asyncio.create_task(posts_until_closed(websocket, f"{queue}-late"))
     key.expire()
     await posting
     [(posted,)] = cluster.query(
@@ -109,7 +128,7 @@ async def test_a_revoked_key_does_nothing_more_though_its_client_does_not_read(
     assert posted == still
     for _ in range(8):  # what it held is for others, as soon as the broker has noted that it has gone
         await client.fetch(queue, block_timeout=PATIENCE)
-    socket.close()
+    websocket.close()
 
 
 async def test_an_operator_closes_the_connection_of_a_client_that_does_not_read(
@@ -140,6 +159,50 @@ async def test_who_asks_for_much_and_reads_nothing_is_given_a_part_of_it_and_clo
     assert await asyncio.to_thread(wait_until, lambda: unread_bytes(hasty) < MEBIBYTE, PATIENCE)
     mute.close()
     await client.close()
+
+
+async def test_connections_that_each_leave_little_unread_are_bounded_in_all(
+    cluster: Cluster, client: Client, queue: str
+) -> None:
+    await post_large(client, queue, 70)
+    given_up = scrape(cluster.node).value("willow_sockets_given_up_total")
+    mutes = [RawWebSocket(cluster.node.url) for _ in range(10)]
+    for mute in mutes:
+        mute.send({"type": "fetch", "queue": queue, "count": 7, "block_timeout": 60})  # less than makes it crowded
+    assert await asyncio.to_thread(
+        wait_until, lambda: scrape(cluster.node).value("willow_sockets_given_up_total") > given_up, PATIENCE
+    )
+    assert unread_bytes(cluster) <= 32 * MEBIBYTE
+    await client.post(f"{queue}-other", "m")
+    for mute in mutes:
+        mute.close()
+
+
+async def test_answers_over_http_that_nobody_reads_are_bounded_in_all(
+    cluster: Cluster, client: Client, queue: str
+) -> None:
+    await post_large(client, queue, 80)
+    given_up = scrape(cluster.node).value("willow_sockets_given_up_total")
+    callers = [HttpCaller(cluster) for _ in range(10)]
+    for caller in callers:
+        caller.ask("/api/messages/fetch", {"queue": queue, "count": 8})
+    assert await asyncio.to_thread(
+        wait_until, lambda: scrape(cluster.node).value("willow_sockets_given_up_total") > given_up, PATIENCE
+    )
+    assert unread_bytes(cluster) <= 32 * MEBIBYTE
+    await client.post(f"{queue}-other", "m")
+    for caller in callers:
+        caller.close()
+
+
+async def test_long_answers_without_bodies_count_with_all_that_they_name(
+    cluster: Cluster, client: Client, mute: RawWebSocket, queue: str
+) -> None:
+    tags = [f"{number:0200}" for number in range(63)]
+    for number in range(100):
+        await client.create(queue, tags=[*tags, str(number)])
+    mute.send(*({"type": "subscribe", "queue": queue, "label": label} for label in range(60)))  # 1.2 MB for each
+    assert await ends(mute)
 
 
 async def test_a_slow_reader_gets_everything(cluster: Cluster, client: Client, mute: RawWebSocket, queue: str) -> None:
@@ -193,18 +256,20 @@ async def test_messages_that_never_become_whole_are_bounded_in_all_connections(
     cluster: Cluster, client: Client, queue: str
 ) -> None:
     part = frame(json.dumps({"type": "post", "queue": queue, "message": "x" * 3 * MEBIBYTE}).encode())[:-1]
-    sockets = [RawWebSocket(cluster.node.url) for _ in range(12)]  # 36 MiB, and eight of the largest are 32
-    for socket in sockets:
+    sockets = [RawWebSocket(cluster.node.url) for _ in range(8)]  # 24 MiB, and four of the largest are 16
+    for one in sockets:
         with suppress(OSError):  # one of those that were closed
-            await asyncio.to_thread(socket.socket.sendall, part)
+            await asyncio.to_thread(one.socket.sendall, part)
 
     def given_up() -> float:
         return scrape(cluster.node).value("willow_senders_given_up_total")
 
     assert await asyncio.to_thread(wait_until, lambda: given_up() >= 1, PATIENCE)
-    assert scrape(cluster.node).value("willow_part_bytes") <= 8 * FRAME_BYTES
+    assert scrape(cluster.node).value("willow_incoming_bytes") <= 4 * FRAME_BYTES
     await client.post(queue, "m")
-    assert await asyncio.to_thread(wait_until, lambda: any(socket.has_ended() for socket in sockets), PATIENCE)
-    for socket in sockets:
-        socket.close()
-    assert await asyncio.to_thread(wait_until, lambda: scrape(cluster.node).value("willow_part_bytes") == 0, PATIENCE)
+    assert await asyncio.to_thread(wait_until, lambda: any(one.has_ended() for one in sockets), PATIENCE)
+    for one in sockets:
+        one.close()
+    assert await asyncio.to_thread(
+        wait_until, lambda: scrape(cluster.node).value("willow_incoming_bytes") == 0, PATIENCE
+    )

@@ -98,6 +98,23 @@ async def test_large_bodies_that_never_come_leave_room_for_small_ones(cluster: C
         await request.end()
 
 
+async def test_many_bodies_of_unknown_length_are_refused_when_together_they_are_too_large(cluster: Cluster) -> None:
+    """Each grows by little at a time, and all of them have room for 64 MiB."""
+    lines = ("POST /api/messages HTTP/1.1", "Host: localhost", "Transfer-Encoding: chunked")
+    requests = [await begin(cluster, *lines) for _ in range(10)]
+    for request in requests:
+        for _ in range(8 * MEBIBYTE // 0x10000):
+            if not await request.send(CHUNK):
+                break
+    [*_, ninth, tenth] = requests
+    for request in (ninth, tenth):
+        status, problem = await request.answer()
+        assert (status, problem["code"]) == (503, "Overloaded")
+    assert fetch(cluster.node, "/status/nothing")[0] == 404
+    for request in requests:
+        await request.end()
+
+
 async def test_half_a_request_ends_in_time(cluster: Cluster) -> None:
     halves = [await begin(cluster, "GET /healthz HTTP/1.1", more=True) for _ in range(500)]
     assert fetch(cluster.node, "/healthz")[0] == 200

@@ -93,3 +93,13 @@ async def test_a_refused_connection_leaves_a_line(cluster: Cluster, connect: Con
     assert [(line["level"], line["address"]) for line in found] == [("warning", "127.0.0.1")]
     assert "a key that is not valid" in found[0]["message"]
     assert "wk_0123456789abcdef" not in cluster.node.log.read_text()
+
+
+async def test_refused_requests_leave_a_few_short_lines(cluster: Cluster) -> None:
+    """The last of these tests: others expect lines of their own."""
+    for _ in range(30):
+        assert fetch(cluster.node, f"/{'x' * 5000}")[0] == 404
+    found = [line["message"] for line in lines(cluster) if line["logger"] == "django.request"]
+    assert any(line.startswith("Not Found: /xxx") for line in found)
+    assert sum("xxx" in line for line in found) < 30
+    assert max(map(len, found)) < 500

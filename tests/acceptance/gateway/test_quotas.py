@@ -43,6 +43,14 @@ async def test_a_key_defines_so_many_queues(broker: Cluster, connect: Connect, q
     await other.create(f"{queue}-4")
 
 
+async def test_headers_count_as_bytes(broker: Cluster, connect: Connect, queue: str) -> None:
+    client = await connect(headers=key_with(broker, waiting_bytes=12_000).headers)
+    headers = {f"h-{number}": "x" * 4000 for number in range(2)}
+    await client.post(queue, "m", headers=headers)
+    await is_refused(client, "waiting_bytes", "post", queue, message="m", headers=headers)
+    await client.post(queue, "m")
+
+
 async def test_queues_of_one_batch_count_too(broker: Cluster, connect: Connect, queue: str) -> None:
     client = await connect(headers=key_with(broker, queues=3).headers)
     await client.send([{"type": "create", "queue": f"{queue}-{number}", "label": number} for number in range(12)])

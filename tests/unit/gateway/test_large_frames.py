@@ -4,11 +4,12 @@ import asyncio
 import json as plain_json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
 
 import pytest
 
-from delivery.gateway.large_frames import LITTLE_PART, LargeFrames, decode
+from delivery.gateway.large_frames import LITTLE_PART, Decoded, LargeFrames, decode
 from delivery.protocol.commands import Pop, Post
 from delivery.protocol.errors import Code, FrameError
 from tests.fuzz.mutations import BINCODE
@@ -33,8 +34,13 @@ def large_frames() -> Iterator[LargeFrames]:
     frames.end()
 
 
+async def decoded_by(large_frames: LargeFrames, pieces: Sequence[bytes], *, binary: bool = False) -> Decoded:
+    async with large_frames.decoded(pieces, binary, LIMITS) as commands:
+        return list(commands)
+
+
 async def test_commands_bodies_and_errors_come_back_in_their_order(large_frames: LargeFrames) -> None:
-    found = list(await large_frames.decode(PIECES, False, LIMITS))
+    found = await decoded_by(large_frames, PIECES)
     assert repr(found) == repr(decode(FRAME, False, LIMITS))
     assert isinstance(found[0], Post) and isinstance(found[-2], Pop)
     assert found[0].message == BODY.encode()
@@ -42,19 +48,19 @@ async def test_commands_bodies_and_errors_come_back_in_their_order(large_frames:
 
 async def test_binary_frames(large_frames: LargeFrames) -> None:
     data = b"".join(BINCODE)
-    assert repr(list(await large_frames.decode([data], True, LIMITS))) == repr(decode(data, True, LIMITS))
+    assert repr(await decoded_by(large_frames, [data], binary=True)) == repr(decode(data, True, LIMITS))
 
 
 async def test_when_the_process_was_killed_the_frame_is_decoded_and_the_next_has_a_new_one(
     large_frames: LargeFrames,
 ) -> None:
     expected = repr(decode(FRAME, False, LIMITS))
-    await large_frames.decode(PIECES, False, LIMITS)
+    await decoded_by(large_frames, PIECES)
     killed = large_frames.process_number
     assert killed is not None
     os.kill(killed, signal.SIGKILL)
     for _ in range(2):
-        assert repr(list(await large_frames.decode(PIECES, False, LIMITS))) == expected
+        assert repr(await decoded_by(large_frames, PIECES)) == expected
     assert large_frames.process_number not in (None, killed)
 
 
@@ -65,20 +71,31 @@ def large_post(label: int, size: int) -> list[bytes]:
 async def test_only_so_many_wait_and_who_sends_less_is_refused_later(large_frames: LargeFrames) -> None:
     many = [large_post(label, LIMITS.max_body_bytes - 1000) for label in range(12)]
     little = large_post(12, LIMITS.max_body_bytes // LITTLE_PART)
-    found = await asyncio.gather(*(large_frames.decode(pieces, False, LIMITS) for pieces in (*many, little)))
-    commands = [next(decoded) for decoded in found]
+    found = await asyncio.gather(*(decoded_by(large_frames, pieces) for pieces in (*many, little)))
+    commands = [decoded[0] for decoded in found]
     refused = [command for command in commands if isinstance(command, FrameError)]
-    assert [error.label for error in refused] == [8, 9, 10, 11]
+    assert [error.label for error in refused] == list(range(4, 12))
     assert {error.code for error in refused} == {Code.OVERLOADED}
     assert isinstance(commands[-1], Post)
-    assert isinstance(next(await large_frames.decode(many[0], False, LIMITS)), Post), "there is room again"
+    assert isinstance((await decoded_by(large_frames, many[0]))[0], Post), "there is room again"
+
+
+async def test_a_frame_counts_until_its_commands_are_handled(large_frames: LargeFrames) -> None:
+    many = [large_post(label, LIMITS.max_body_bytes - 1000) for label in range(5)]
+    async with AsyncExitStack() as handling:
+        for pieces in many[:4]:
+            commands = await handling.enter_async_context(large_frames.decoded(pieces, False, LIMITS))
+            assert isinstance(next(commands), Post)
+        [refused] = await decoded_by(large_frames, many[4])
+        assert isinstance(refused, FrameError) and refused.code == Code.OVERLOADED
+    assert isinstance((await decoded_by(large_frames, many[4]))[0], Post)
 
 
 async def test_whoever_goes_meanwhile_leaves_nothing_for_the_next(large_frames: LargeFrames) -> None:
-    await large_frames.decode(PIECES, False, LIMITS)
-    going = asyncio.create_task(large_frames.decode(PIECES, False, LIMITS))
+    await decoded_by(large_frames, PIECES)
+    going = asyncio.create_task(decoded_by(large_frames, PIECES))
     await asyncio.sleep(0)
     going.cancel()
     single = b'{"type": "pop", "queue": "q", "label": 7}'
-    assert list(await large_frames.decode([single], False, LIMITS)) == decode(single, False, LIMITS)
+    assert await decoded_by(large_frames, [single]) == decode(single, False, LIMITS)
     assert going.cancelled()

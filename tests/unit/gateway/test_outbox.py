@@ -12,7 +12,8 @@ from delivery.gateway.outbox import TURN_BYTES, Outbox
 from delivery.gateway.socket_control import NoControl
 from delivery.protocol.close_codes import TOO_SLOW
 from delivery.protocol.frames import Frame, NoMessage, Notice
-from delivery.sessions.unread_answers import FRAME_BYTES, UnreadAnswers
+from delivery.protocol.sizes import FRAME_BYTES
+from delivery.sessions.unread_answers import UnreadAnswers
 
 CROWDED = 20  # frames
 LARGE_FRAMES = 4
@@ -25,7 +26,8 @@ class Reader:
         self.sent: list[dict[str, Any]] = []
         self.reads = asyncio.Event()
         encoder: Any = SimpleNamespace(part="text", encode=str, encode_batch=lambda frames: map(str, frames))
-        self.outbox = Outbox(self.take, encoder, batch=False, socket=NoControl(), unread=unread)
+        self.socket = NoControl()
+        self.outbox = Outbox(self.take, encoder, batch=False, socket=self.socket, unread=unread)
         self.writing = asyncio.create_task(self.outbox.run())
 
     async def take(self, message: dict[str, Any]) -> None:
@@ -77,6 +79,37 @@ async def test_when_all_together_have_too_much_the_one_with_the_most_is_closed(m
         reader.reads.set()
         reader.outbox.close(1000, "")
         assert await reader.close_code() == 1000
+
+
+async def test_who_has_much_is_closed_though_no_connection_alone_has_too_much() -> None:
+    unread = UnreadAnswers(most_bytes=3 * CROWDED * FRAME_BYTES)
+    readers = [Reader(unread) for _ in range(4)]
+    for reader, frames in zip(readers, (CROWDED - 5, CROWDED, CROWDED - 5, CROWDED - 5), strict=True):
+        reader.is_sent(frames)
+    assert (unread.given_up, len(unread.crowded)) == (1, 0)
+    assert [bool(reader.outbox.size) for reader in readers] == [True, False, True, True]
+    assert await readers[1].close_code() == TOO_SLOW
+    for reader in readers:
+        reader.outbox.end()
+    assert unread.bytes == 0
+
+
+async def test_what_a_socket_has_not_sent_counts_until_it_is_looked_at_again() -> None:
+    unread = UnreadAnswers(most_bytes=2 * CROWDED * FRAME_BYTES)
+    slow, other = Reader(unread), Reader(unread)
+    slow.socket.unsent_bytes = CROWDED * FRAME_BYTES
+    slow.reads.set()
+    slow.is_sent(1)
+    while not slow.sent:
+        await asyncio.sleep(0)
+    assert slow.outbox.size == unread.bytes == CROWDED * FRAME_BYTES
+    slow.socket.unsent_bytes = 0
+    other.is_sent(CROWDED)
+    other.is_sent(1)  # with what was unsent before, that would be too much
+    assert (unread.given_up, unread.bytes) == (0, (CROWDED + 1) * FRAME_BYTES)
+    slow.outbox.end()
+    other.outbox.end()
+    assert unread.bytes == 0
 
 
 @pytest.mark.parametrize("batch", [False, True])

@@ -33,11 +33,11 @@ def test_what_waits_is_under_way_and_runs_in_its_order(held_back: HeldBack, unde
     ran: list[int] = []
     held_back.start()
     for number in (1, 2, 3):
-        held_back.add(lambda number=number: ran.append(number))  # type: ignore[misc]
-    assert under_way.count == 3
+        held_back.add(lambda number=number: ran.append(number), 10)  # type: ignore[misc]
+    assert (under_way.count, under_way.bytes) == (3, 30)
     held_back.stop()
     assert ran == [1, 2, 3]
-    assert under_way.count == 0
+    assert (under_way.count, under_way.bytes) == (0, 0)
 
 
 def test_one_that_holds_back_keeps_its_place_before_those_behind_it(held_back: HeldBack, under_way: UnderWay) -> None:

@@ -23,6 +23,9 @@ class Client:
     def refuse(self, label: int | None, error: WillowError) -> None:
         self.told.append((label, error))
 
+    def let_go_of(self, size: int) -> None:
+        self.told.append(size)
+
 
 @pytest.fixture
 def client() -> Client:
@@ -44,6 +47,14 @@ def test_whatever_its_answer_is_a_command_is_no_longer_under_way(client: Client,
     answer(reply)
     assert client.under_way.count == 0
     assert client.told == told
+
+
+def test_what_a_command_brings_is_kept_until_it_is_answered(client: Client) -> None:
+    reply = Reply(client, 7, 100)
+    assert client.under_way.bytes == 100
+    reply.end()
+    assert client.under_way.bytes == 0
+    assert client.told == [100]
 
 
 def test_a_second_answer_does_not_count_another_command_as_over(client: Client) -> None:

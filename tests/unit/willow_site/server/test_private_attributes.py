@@ -28,7 +28,7 @@ OF_AUTOBAHN = """
 OF_DAPHNES_PROTOCOL = "application_queue check_timeouts handle_reply last_ping muted"
 OF_DAPHNES_SERVER = "create_application handle_reply run stop"
 OF_TWISTED = "_tempDataBuffer _tempDataLen connected connectionLost dataBuffer doRead offset writeSomeData"
-OF_ASYNCIOS_QUEUE = "_get _put"
+OF_ASYNCIOS_QUEUE = "_get _put _queue"
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_twisted_has_what_the_protocol_reads_of_a_connection() -> None:
 
 def test_asyncios_queue_has_what_the_inbox_overrides() -> None:
     for name in OF_ASYNCIOS_QUEUE.split():
-        assert hasattr(asyncio.Queue, name), f"asyncio.Queue has no {name}, on which websocket_inbox.py depends."
+        assert hasattr(asyncio.Queue(), name), f"asyncio.Queue has no {name}, on which websocket_inbox.py depends."
 
 
 def test_what_is_missing_is_said_in_one_sentence(protocol: WebSocketProtocol) -> None:

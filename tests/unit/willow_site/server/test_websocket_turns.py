@@ -9,16 +9,26 @@ from daphne.ws_protocol import WebSocketFactory
 from twisted.internet.address import IPv4Address
 from twisted.internet.testing import StringTransport
 
-from delivery.storage.meters import Incoming
 from tests.support.raw_websocket import PING, TEXT, frame
 from tests.unit.willow_site.server.test_private_attributes import HANDSHAKE
 from willow_site.server import websocket_turns
-from willow_site.server.part_messages import PartMessages
 from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
 from willow_site.server.websocket_turns import LARGEST_PIECE_BYTES, SMALLEST_PIECE_BYTES, TURN_SECONDS, Pieces
 
 FRAMES = 20_000
 NO_SOCKET = -1
+
+
+class NeverFull(asyncio.Queue[Any]):
+    """An inbox without bounds."""
+
+    part_bytes = 0
+
+    def part_grew(self, size: int) -> None:
+        self.part_bytes += size
+
+    def part_ended(self) -> None:
+        self.part_bytes = 0
 
 
 class Transport(StringTransport):
@@ -36,7 +46,7 @@ class Transport(StringTransport):
 async def protocol() -> Any:
     server = SimpleNamespace(
         protocol_connected=lambda _: None,
-        create_application=lambda *_: asyncio.Queue(),
+        create_application=lambda *_: NeverFull(),
         log_action=lambda *_: None,
         root_path="",
         proxy_forwarded_address_header=None,
@@ -44,7 +54,6 @@ async def protocol() -> Any:
     factory = WebSocketFactory(server)
     factory.protocol = BrokerWebSocketProtocol
     factory.broken_sockets = SimpleNamespace(watch=lambda *_: None)
-    factory.part_messages = PartMessages(Incoming())
     factory.setProtocolOptions(utf8validateIncoming=False)
     protocol: Any = factory.buildProtocol(IPv4Address("TCP", "127.0.0.1", 1))
     protocol._raw_query_string = b""
@@ -101,6 +110,19 @@ async def test_who_was_kicked_is_heard_no_more(protocol: Any) -> None:
     protocol.dataReceived(frame(b"{}") * 10)
     assert protocol.transport.producerState == "paused"
     assert protocol.application_queue.empty()
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds", "too_slow"), [(60_000, 3600, False), (600_000, 25, False), (600_000, 35, True)]
+)
+async def test_a_large_message_must_become_whole_in_time(
+    protocol: Any, size: int, seconds: float, too_slow: bool
+) -> None:
+    part = frame(b"x" * size)[:-1]
+    for begin in range(0, len(part), 1000):
+        protocol._dataReceived(part[begin : begin + 1000])
+    protocol._message_began -= seconds
+    assert protocol._comes_too_slowly() is too_slow
 
 
 def test_pieces_become_small_where_bytes_are_dear_and_large_again_where_they_are_not(
