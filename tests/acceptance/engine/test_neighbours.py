@@ -14,6 +14,7 @@ from tests.support.client import Client, connected
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import StartCluster
 from tests.support.http import call
+from tests.support.keys import make_key
 from willow_site.request_slots import SLOTS
 
 MEBIBYTE = 1024 * 1024
@@ -149,6 +150,22 @@ async def test_requests_that_wait_hold_no_connection_and_are_bounded(
 async def test_a_caller_that_has_gone_takes_nothing(broker: Cluster, client: Client, queue: str) -> None:
     shard = (await client.create(queue))["shard"]
     _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(broker.node.http_url).port)
+async def test_clients_that_keep_their_slots_busy_leave_operators_theirs(
+    broker: Cluster, client: Client, queue: str
+) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2 * SLOTS))
+    shard = (await client.create(queue))["shard"]
+    operator = make_key(broker, {"*": {"admin"}})
+    assert (await call(broker.node, "GET", "/api/nodes", headers=operator.headers)).status == 200
+    body = {"queue": queue, "message": "m"}
+    with locked(broker, "SELECT FROM queues_counter WHERE queue_id = %s FOR UPDATE", shard):
+        posts = [asyncio.create_task(call(broker.node, "POST", "/api/messages", body)) for _ in range(SLOTS + 2)]
+        await asyncio.sleep(0)
+        for _ in range(SLOTS):  # so that the posts have come in
+            assert (await call(broker.node, "GET", "/api/nodes", headers=operator.headers)).status == 200
+    assert {(await post).status for post in posts} == {201}
+
+
     body = b'{"queue": "%s", "timeout": 30}' % queue.encode()
     writer.write(
         b"POST /api/messages/pop/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -115,14 +115,15 @@ async def test_half_a_request_ends_in_time(cluster: Cluster) -> None:
         await request.end()
 
 
-async def test_many_logins_at_once_are_refused_quickly_and_probes_answer(cluster: Cluster) -> None:
+@pytest.mark.parametrize("method", ["POST", "post"])  # which are the same to Django
+async def test_many_logins_at_once_are_refused_quickly_and_probes_answer(cluster: Cluster, method: str) -> None:
     """The right account and the wrong one: neither may keep others from being served."""
 
     async def log_in(number: int) -> int:
         form = f"username=user{number}&password=wrong".encode()
         request = await begin(
             cluster,
-            "POST /admin/login/ HTTP/1.1",
+            f"{method} /admin/login/ HTTP/1.1",
             "Host: localhost",
             "Connection: close",
             "Content-Type: application/x-www-form-urlencoded",
