@@ -160,6 +160,7 @@ class Session(models.Model):
         indexes = [
             models.Index(fields=["held_until"], name="session_held", condition=Q(held_until__isnull=False)),
             models.Index(fields=["ended_at"], name="session_ended", condition=Q(ended_at__isnull=False)),
+            models.Index(fields=["key"], name="live_session_of_key", condition=Q(node__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ from delivery.gateway.http_waits import WaitingRequests  # noqa: E402
 from delivery.metrics.several_processes import OwnFile  # noqa: E402
 from delivery.node import life  # noqa: E402
 from willow_site.operations import Operations  # noqa: E402
+from willow_site.recognition import credential_of  # noqa: E402
 from willow_site.server.django_threads import DjangoInThreads  # noqa: E402
 
 life.accompany(PostCounting())
@@ -55,7 +56,7 @@ websocket_application = URLRouter(
 
 by_protocol = ProtocolTypeRouter(
     {
-        "http": LoginThrottle(WaitingRequests(RequestSlots(DjangoInThreads(SLOTS)), WAITING_PATHS)),
+        "http": LoginThrottle(WaitingRequests(RequestSlots(DjangoInThreads(SLOTS), credential_of), WAITING_PATHS)),
         "websocket": websocket_application,
     }
 )

@@ -14,11 +14,13 @@ from urllib.parse import parse_qs
 
 from django.conf import settings
 
+from willow_site.request_slots import OTHERS_SLOTS
+
 Scope = dict[str, Any]
 Application = Callable[[Scope, Any, Any], Awaitable[None]]
 
 PATH = "/admin/login/"
-AT_ONCE = max(1, (os.cpu_count() or 2) // 2)
+AT_ONCE = max(1, min((os.cpu_count() or 2) // 2, OTHERS_SLOTS - 1))
 MOST_WAITING = 8
 MOST_BODY_BYTES = 64 * 1024
 MOST_REMEMBERED = 10_000  # addresses, and accounts
@@ -54,7 +56,7 @@ class LoginThrottle:
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != PATH:
+        if scope["type"] != "http" or scope["method"].upper() != "POST" or scope["path"] != PATH:
             await self._application(scope, receive, send)
             return
         address = scope["client"][0] if scope.get("client") else ""

@@ -99,7 +99,9 @@ class ConnectConsumer(AsyncConsumer):
         if key is None:
             return anonymous_principal(handshake.address, handshake.headers)
         principal: Principal | None = await run_job(
-            node.doors, lambda connection: principal_of_key(connection, key, handshake.address)
+            node.doors,
+            lambda connection: principal_of_key(connection, key, handshake.address),
+            source=handshake.address,
         )
         return principal
 

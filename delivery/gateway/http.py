@@ -20,6 +20,7 @@ from delivery.node.node import Node
 from delivery.protocol.commands import Fetch, Pop, Post
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.sizes import bytes_of_copy
+from delivery.sessions.quotas import account_of
 from delivery.storage.connection import in_doubt
 from queues.definitions import QueueRecord, tag_set
 
@@ -98,7 +99,7 @@ class HttpPoster:
 async def _post(node: Node, command: Post, by: Principal) -> list[Stored]:
     node.quotas.admit_post(by, bytes_of_copy(command), len(command.queues))
     answer: asyncio.Future[list[Stored]] = asyncio.get_running_loop().create_future()
-    poster = HttpPoster(node, by.key_id, answer)
+    poster = HttpPoster(node, _counts_for(by), answer)
     node.directory.find_each(
         command.queues,
         tag_set(command.tags),
@@ -107,6 +108,12 @@ async def _post(node: Node, command: Post, by: Principal) -> list[Stored]:
         by=by.definer,
     )
     return await answer
+
+
+def _counts_for(by: Principal) -> int | None:
+    """For which key what this caller posts is counted as waiting; None: for nobody."""
+    has_bound = by.quotas.waiting_messages or by.quotas.waiting_bytes
+    return account_of(by) if has_bound else by.key_id
 
 
 class HttpReader:

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='message',
             name='poster_key',
-            field=models.BigIntegerField(help_text='Key that posted it, on queues that keep replies.', null=True),
+            field=models.BigIntegerField(help_text='Key that posted it, of dead letters, posts over HTTP and queues that keep replies; 0: none.', null=True),
         ),
         migrations.CreateModel(
             name='KeptReply',

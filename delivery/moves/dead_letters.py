@@ -62,6 +62,7 @@ class BuriedRow(NamedTuple):
     headers: dict[str, str] | None
     group_key: str | None
     unique_key: str | None
+    poster_key: int | None
 
 
 class Buried:
@@ -89,6 +90,7 @@ class Death:
     reason: str | None
     error: str | None
     client: str | None
+    poster_key: int | None = None  # if the dead letter does not name it yet
 
 
 async def bury(
@@ -120,7 +122,7 @@ async def bury(
 
 
 def _death_of(row: BuriedRow) -> Death:
-    return Death(row.queue_id, row.index, row.attempts, row.reason, row.error, row.client)
+    return Death(row.queue_id, row.index, row.attempts, row.reason, row.error, row.client, row.poster_key)
 
 
 async def mark_dead(connection: AsyncConnection[Any], dead: Sequence[tuple[Copy, Death]]) -> None:
@@ -135,6 +137,7 @@ async def mark_dead(connection: AsyncConnection[Any], dead: Sequence[tuple[Copy,
         "reason": TextColumn([death.reason for death in deaths]),
         "error": TextColumn([death.error for death in deaths]),
         "client": TextColumn([death.client for death in deaths]),
+        "poster_key": BigintColumn([death.poster_key for death in deaths]),
     }
     await connection.execute(statement("mark_dead"), columns)
 

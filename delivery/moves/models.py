@@ -40,7 +40,10 @@ class Message(models.Model):
     unique_key = models.TextField(null=True, help_text="`unique` of its post.")
 
     poster = models.BigIntegerField(null=True, help_text="Session that posted it.")
-    poster_key = models.BigIntegerField(null=True, help_text="Key that posted it, on queues that keep replies.")
+    poster_key = models.BigIntegerField(
+        null=True,
+        help_text="Key that posted it, of dead letters, posts over HTTP and queues that keep replies; 0: none.",
+    )
     poster_node = models.IntegerField(null=True, help_text="Node of that session when it posted.")
     label = models.BigIntegerField(null=True, help_text="The poster's label; 64 bits, read as unsigned.")
     notify = models.SmallIntegerField(db_default=0, help_text="Bit mask of the stages the poster asked for.")

@@ -36,7 +36,8 @@ class Poster(Protocol):
     def session_id(self) -> int | None: ...
 
     @property
-    def key_id(self) -> int | None: ...
+    def key_id(self) -> int | None:
+        """Its key; 0: what it posts counts for all who have none."""
 
     @property
     def bytes_under_way(self) -> int:
@@ -129,8 +130,9 @@ class PostRequest:
         self.copies = [Copy(self, queue) for queue in queues]
         own_headers = bytes_of_headers(headers) if headers else 0
         self.weight = (bytes_of_copy(command) + own_headers) * len(queues)  # bytes to store
-        # Who may ask for the reply. Known by the session, too, but sessions are forgotten.
-        self.poster_key = poster.key_id if any(queue.settings.keep_replies for queue in queues) else None
+        # Who may ask for the reply. Known by the session, too, but sessions are forgotten, and HTTP has none.
+        needs_key = poster.session_id is None or any(queue.settings.keep_replies for queue in queues)
+        self.poster_key = poster.key_id if needs_key else None
         # Stored without a look at what its queue holds, unless its dedupe text turns out to be known.
         self.is_plain = len(queues) == 1 and queues[0].is_plain and command.unique is None
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told

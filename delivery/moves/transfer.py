@@ -30,6 +30,7 @@ class Unclaimed(NamedTuple):
     key: str | None
     body: bytes
     poster: int | None
+    poster_key: int | None
     poster_node: int | None
     label: int | None
     notify: int
@@ -114,13 +115,14 @@ async def _take_out(connection: AsyncConnection[Any], moved: Sequence[tuple[Uncl
 
 
 async def _keep_posters(connection: AsyncConnection[Any], moved: Sequence[tuple[Unclaimed, Copy]]) -> None:
-    posted = [(row, copy) for row, copy in moved if row.poster is not None]
+    posted = [(row, copy) for row, copy in moved if (row.poster, row.poster_key) != (None, None)]
     if not posted:
         return
     columns = {
         "queue_id": BigintColumn([copy.queue.id for _, copy in posted]),
         "index": BigintColumn([copy.index for _, copy in posted]),
         "poster": BigintColumn([row.poster for row, _ in posted]),
+        "poster_key": BigintColumn([row.poster_key for row, _ in posted]),
         "poster_node": BigintColumn([row.poster_node for row, _ in posted]),
         "label": BigintColumn([row.label for row, _ in posted]),
         "notify": BigintColumn([row.notify for row, _ in posted]),

@@ -16,6 +16,7 @@ from delivery.protocol.errors import WillowError
 from delivery.storage.connection import fetch_rows
 from delivery.storage.lanes import job_lane, run_job
 from delivery.storage.statements import statement
+from delivery.storage.turns import FIRST
 from delivery.wakeups.from_outside import listen_here
 
 DRAIN_LOOK_SECONDS = 0.05
@@ -112,7 +113,8 @@ async def _leave_cluster(node: Node) -> None:
             await connection.execute(client_statement("leave_node"), {"node": node.id})
         await node.engine.delays.count(connection)
 
-    await run_job(node.doors, leave)
+    await node.sessions.ends_are_written()  # or they would be left for others to take up
+    await run_job(node.doors, leave, source=FIRST)
 
 
 def current_or_none() -> Node | None:

@@ -31,7 +31,10 @@ from delivery.wakeups.hints import Hints
 
 
 class Node:
-    """`doors`: the lane of what no client may hold up: hellos, checks of keys, heartbeats and operators' orders."""
+    """`doors`: the lane of what no client may hold up: hellos, checks of keys, heartbeats and operators' orders.
+
+    What the node does of its own goes first, and addresses take turns.
+    """
 
     def __init__(self, node_id: int, name: str, doors: Lane) -> None:
         self.id = node_id

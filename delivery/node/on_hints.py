@@ -8,6 +8,7 @@ from delivery.moves.service_names import is_service_queue
 from delivery.node.orders import carry_out_orders
 from delivery.protocol.errors import WillowError
 from delivery.storage.lanes import Job
+from delivery.storage.turns import FIRST
 
 if TYPE_CHECKING:
     from delivery.node.node import Node
@@ -51,7 +52,7 @@ class OnHints:
     def orders_wait(self) -> None:
         node = self._node
         carry_out = partial(carry_out_orders, node)
-        node.doors.submit(Job(carry_out, lambda _: None, _the_poll_makes_up_for_it))
+        node.doors.submit(Job(carry_out, lambda _: None, _the_poll_makes_up_for_it, FIRST))
 
     def queues_defined(self, known: Callable[[], None]) -> None:
         self._node.jobs.submit(Job(self._node.directory.refresh, lambda _: known(), _the_poll_makes_up_for_it))

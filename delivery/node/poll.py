@@ -20,6 +20,7 @@ from delivery.node.orders import carry_out_orders
 from delivery.protocol.errors import WillowError
 from delivery.storage.lanes import run_job
 from delivery.storage.statements import statement
+from delivery.storage.turns import FIRST
 
 if TYPE_CHECKING:
     from delivery.node.node import Node
@@ -58,12 +59,12 @@ class Heartbeat:
         node = self._node
         began = time.monotonic()
         before, node.quotas.alarms = node.quotas.alarms, node.alarms.look()
-        if not await run_job(node.doors, self._write) and not node.leaving:
+        if not await run_job(node.doors, self._write, source=FIRST) and not node.leaving:
             logger.error("This node's row is gone from the database; its clients must connect again.")
         if before or node.quotas.alarms:
-            await run_job(node.doors, _refuse_transactional_posts)
+            await run_job(node.doors, _refuse_transactional_posts, source=FIRST)
         if self.has_lapsed:
-            await run_job(node.doors, node.sessions.reclaim)
+            await run_job(node.doors, node.sessions.reclaim, source=FIRST)
         self._last = began
 
     async def look_after_workers(self) -> None:
@@ -137,8 +138,8 @@ class Poll:
     async def look_to_the_doors(self) -> None:
         """Who may stay, and what operators have ordered: whatever else clients keep this node busy with."""
         node = self._node
-        await run_job(node.doors, lambda connection: refresh_principals(node, connection))
-        await run_job(node.doors, lambda connection: carry_out_orders(node, connection))
+        await run_job(node.doors, lambda connection: refresh_principals(node, connection), source=FIRST)
+        await run_job(node.doors, lambda connection: carry_out_orders(node, connection), source=FIRST)
 
     async def _catch_up(self) -> None:
         """With what could not be done while the database was gone."""

@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 from psycopg import AsyncConnection
 
-from clients.principal import Principal
 from clients.statements import statement as client_statement
 from delivery.moves.leases import restart_leases
 from delivery.protocol.close_codes import ID_IN_USE
@@ -17,6 +16,7 @@ from delivery.sessions.session import RegisteredClient, Session
 from delivery.storage.lanes import Job, Lane, run_job
 from delivery.storage.statements import statement
 
+END_SECONDS = 5.0  # for which a node that stops waits until its sessions' ends are written
 TOKEN_BYTES = 24  # of randomness in the id that `hello` hands out
 
 
@@ -32,7 +32,7 @@ class SessionTable(Mapping[int, Session]):
         self._streams = streams
         self._resumed = resumed
         self._sessions: dict[int, Session] = {}
-        self._ending: dict[int, asyncio.Future[None]] = {}  # sessions whose claims are being given back
+        self._ending: dict[int, asyncio.Future[None]] = {}  # sessions that have gone, until that is written
         self._ends_to_write: set[int] = set()  # sessions that ended while the database was gone
         self.opened = 0
 
@@ -49,7 +49,7 @@ class SessionTable(Mapping[int, Session]):
 
     async def open(self, session: Session, *, token: str | None) -> str:
         """Give a session its identity: the one that it asks to resume, or a new one. Returns the id for `hello`."""
-        await self._check_connections(session.principal)
+        await self._check_connections(session)
         self.opened += 1
         parameters = {
             "node": self._node_id,
@@ -68,15 +68,17 @@ class SessionTable(Mapping[int, Session]):
         self._sessions[session.session_id] = session
         return token
 
-    async def _check_connections(self, principal: Principal) -> None:
+    async def _check_connections(self, session: Session) -> None:
         """Refuse one too many. Several that come at the same moment may all be let in."""
+        principal = session.principal
         most = principal.quotas.connections
         if not most:
             return
         if principal.key_id is None:  # counted here, on this node
             connections = sum(session.principal.key_id is None for session in self._sessions.values())
         else:
-            [connections] = await self._one_row("connections_of_key", {"key": principal.key_id, "limit": most})
+            parameters = {"key": principal.key_id, "limit": most, "address": session.address}
+            [connections] = await self._one_row("connections_of_key", parameters)
         if connections >= most:
             reason = f"The quota `connections` of your key is {most}, which is used up."
             raise WillowError(Code.OVERLOADED, "connections", reason)
@@ -92,9 +94,9 @@ class SessionTable(Mapping[int, Session]):
                 held = await connection.execute(statement("held_by"), {"holder": found[0]})
                 return found, await held.fetchall()
 
-        found, held = await run_job(self._doors, work)
+        found, held = await run_job(self._doors, work, source=session.address)
         if found is None and await self._ends_just_now(parameters):
-            found, held = await run_job(self._doors, work)  # behind the job that ends it
+            found, held = await run_job(self._doors, work, source=session.address)
         if found is None:
             await self._check_is_unknown(parameters)
             return False
@@ -120,10 +122,12 @@ class SessionTable(Mapping[int, Session]):
             raise WillowError(Code.PERMISSION_DENIED, elsewhere[1] or "id", _why_not_resumed(elsewhere))
 
     async def _one_row(self, name: str, parameters: dict[str, Any]) -> Any:
+        """On behalf of the caller of this `address`."""
+
         async def work(connection: AsyncConnection[Any]) -> Any:
             return await (await connection.execute(client_statement(name), parameters)).fetchone()
 
-        return await run_job(self._doors, work)
+        return await run_job(self._doors, work, source=parameters["address"])
 
     async def reclaim(self, connection: AsyncConnection[Any]) -> None:
         """Other nodes may have taken this one for dead. Its sessions are still here, unless they went on elsewhere."""
@@ -144,7 +148,7 @@ class SessionTable(Mapping[int, Session]):
 
     def end_soon(self, session: Session) -> Callable[[], None]:
         """What ends the session, once it may end. Until then whoever comes with its id has to wait."""
-        self._ending[session.session_id] = asyncio.get_running_loop().create_future()
+        self._begin_ending(session.session_id)
         return lambda: self.end(session)
 
     def give_up(self, session: Session) -> None:
@@ -160,15 +164,31 @@ class SessionTable(Mapping[int, Session]):
         async def work(connection: AsyncConnection[Any]) -> None:
             await connection.execute(client_statement(name), {"session": session_id, "node": self._node_id})
 
-        def let_go(_: object = None) -> None:
-            self._doors.submit(Job(work, lambda _: None, lambda _: self.end_later(session_id)))
+        def is_written(_: object) -> None:
             if (ending := self._ending.pop(session_id, None)) is not None:
                 ending.set_result(None)
 
+        def is_not_written(_: object) -> None:
+            self.end_later(session_id)
+            is_written(None)
+
+        def let_go(_: object = None) -> None:
+            self._doors.submit(Job(work, is_written, is_not_written, session.address))
+
+        self._begin_ending(session_id)
         if session.subscriptions.reads_streams:  # its last acknowledgements must be written in its name
             self._streams.submit(Job(_nothing, let_go, let_go))
         else:
             let_go()
+
+    def _begin_ending(self, session_id: int) -> None:
+        if session_id not in self._ending:
+            self._ending[session_id] = asyncio.get_running_loop().create_future()
+
+    async def ends_are_written(self) -> None:
+        """Of those sessions that have gone; not for ever, for the database may be gone, too."""
+        if self._ending:
+            await asyncio.wait(list(self._ending.values()), timeout=END_SECONDS)
 
     def end_later(self, session_id: int) -> None:
         """The database could not be told that a session is over: tell it when it is back."""

@@ -77,11 +77,12 @@ def _check_may_register(client: Any, principal: Principal, name: str, persistent
 
 
 async def _check_quota(connection: AsyncConnection[Any], client: Any, principal: Principal) -> None:
-    """Refuse a new name beyond what the owner of the key may have."""
+    """Refuse a new name beyond what the owner of the key may have, or all together who have none."""
     most, owner = principal.quotas.clients, principal.client_id
-    if not client.is_new or not most or owner is None or owner == client.id:
+    if not client.is_new or not most or owner == client.id:
         return
-    [(names,)] = await (await connection.execute(client_statement("names_of_owner"), {"owner": owner})).fetchall()
+    counting = client_statement("names_of_nobody" if owner is None else "names_of_owner")
+    [(names,)] = await (await connection.execute(counting, {"owner": owner, "limit": most})).fetchall()
     if names > most:
         raise WillowError(Code.OVERLOADED, "clients", f"The quota `clients` of your key is {most}, which is used up.")
 

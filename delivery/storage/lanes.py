@@ -274,7 +274,6 @@ class Job:
     """
 
     synchronous = True
-    source = None
     weight = 0
 
     def __init__(
@@ -282,7 +281,9 @@ class Job:
         work: Callable[[AsyncConnection[Any]], Awaitable[Any]],
         done: Callable[[Any], None],
         failed: Callable[[WillowError], None],
+        source: Hashable = None,
     ) -> None:
+        self.source = source
         self.work = work
         self.done = done
         self.fail = failed
@@ -303,8 +304,10 @@ def job_lane(name: str) -> Lane:
     return Lane(name, {Job: run_jobs}, batch_size=1)
 
 
-async def run_job(jobs: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[Any]]) -> Any:
-    """Run a job on a lane for jobs, and wait for its result."""
+async def run_job(
+    jobs: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[Any]], *, source: Hashable = None
+) -> Any:
+    """Run a job on a lane for jobs, and wait for its result. `source`: with whom it takes turns."""
     result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def done(value: Any) -> None:
@@ -315,5 +318,5 @@ async def run_job(jobs: Lane, work: Callable[[AsyncConnection[Any]], Awaitable[A
         if not result.done():
             result.set_exception(error)
 
-    jobs.submit(Job(work, done, failed))
+    jobs.submit(Job(work, done, failed, source))
     return await result

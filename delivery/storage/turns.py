@@ -2,7 +2,8 @@
 
 As long as everything fits into one batch, it goes in the order in which it came. If one client has sent more than that,
 the sources take turns, so that the next batch always has room for those who sent little. Then every other batch has
-only requests that ask for little: their answers do not wait for what a heavy one brings.
+only requests that ask for little: their answers do not wait for what a heavy one brings. The node's own source goes
+before all others.
 """
 
 from collections import deque
@@ -21,6 +22,8 @@ class Weighed(Protocol):
 
 
 LIGHT_SHARE = 128  # of what a batch may weigh: a request that weighs no more than that part is light
+
+FIRST = "first"  # the source of what the node itself must not be late with, which is little
 
 Item = TypeVar("Item", bound=Weighed)
 
@@ -76,6 +79,8 @@ class Turns(Generic[Item]):
         line.append(item)
 
     def _by_turns(self) -> list[Item]:
+        if (first := self._by_source.pop(FIRST, None)) is not None:
+            self._by_source = {FIRST: first, **self._by_source}
         batch = [] if self._was_light else self._taken(self._most_weight // LIGHT_SHARE)
         self._was_light = bool(batch)
         return batch or self._taken(self._most_weight)

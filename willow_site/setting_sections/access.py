@@ -21,6 +21,7 @@ class Access:
         "WILLOW_ANONYMOUS_QUOTAS",
         kinds.quotas(
             "queues",
+            "clients",
             "connections",
             "waiting_messages",
             "waiting_bytes",
@@ -28,7 +29,7 @@ class Access:
             "bytes_per_second",
             "readings",
         ),
-        "queues=50000,readings=200000",
+        "queues=50000,clients=20000,readings=200000",
         "The quotas of all callers without a key together; what is not named has no limit.",
     )
     trusted_proxies: tuple[Network, ...] = setting(

@@ -18,6 +18,7 @@ WITH dying AS (
               octet_length(m.body) AS size, CASE WHEN q.keep_bodies THEN m.body END AS kept_body,
               CASE WHEN q.keep_bodies THEN :KEPT_EXTRAS END AS kept_extras
 ), :JOURNALLED, :COUNTED, :GROUPS_TOUCHED, :DROP_NOTICED, :REPLY_KEPT
-SELECT queue_id, queue_name, queue_tags, sequence, index, attempts, priority, body, reason, error, client,
-       poster, poster_node, label, notify, headers, group_key, unique_key
-FROM ended
+SELECT e.queue_id, e.queue_name, e.queue_tags, e.sequence, e.index, e.attempts, e.priority, e.body, e.reason, e.error,
+       e.client, e.poster, e.poster_node, e.label, e.notify, e.headers, e.group_key, e.unique_key,
+       coalesce(e.poster_key, (SELECT coalesce(s.key_id, 0) FROM clients_session s WHERE s.id = e.poster)) AS poster_key
+FROM ended e

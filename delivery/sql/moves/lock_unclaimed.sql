@@ -2,8 +2,8 @@
 -- Runs on: the message's primary key (state + 0: so that no other index fits).
 -- Shape: guarded by state and ID; `untouched` asks for messages that nobody ever had. A
 -- request of a service stays where it is: its identifier names its queue. What others have locked is skipped.
-SELECT c.place, m.queue_id, m.sequence, m.index, m.priority, m.attempts, m.key, m.body, m.poster, m.poster_node,
-       m.label, m.notify, m.origin_queue_id, m.origin_index, m.origin_attempts, m.dead_reason, m.last_error,
+SELECT c.place, m.queue_id, m.sequence, m.index, m.priority, m.attempts, m.key, m.body, m.poster, m.poster_key,
+       m.poster_node, m.label, m.notify, m.origin_queue_id, m.origin_index, m.origin_attempts, m.dead_reason, m.last_error,
        m.last_client, m.headers, m.group_key, m.unique_key,
        CASE WHEN m.state + 0 = :DELAYED THEN extract(epoch FROM m.available_at - now())::float8 END AS delay,
        extract(epoch FROM m.expires_at - now())::float8 AS ttl

@@ -14,6 +14,7 @@ from tests.support.client import Client, connected
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import StartCluster
 from tests.support.http import call
+from tests.support.keys import make_key
 from willow_site.request_slots import SLOTS
 
 MEBIBYTE = 1024 * 1024
@@ -43,13 +44,16 @@ def locked(broker: Cluster, statement: str, *parameters: object) -> Iterator[Non
         connection.rollback()
 
 
-async def test_lookups_of_unknown_queues_hold_up_no_hello_and_no_heartbeat(broker: Cluster, client: Client) -> None:
+@pytest.mark.parametrize("command", ["fetch", "pop"])
+async def test_lookups_of_unknown_queues_hold_up_no_hello_and_no_heartbeat(
+    broker: Cluster, client: Client, command: str
+) -> None:
     labels = [client.label() for _ in range(1000)]
-    fetches = [{"type": "fetch", "queue": f"unknown-{label}", "label": label} for label in labels]
+    lookups = [{"type": command, "queue": f"unknown-{command}-{label}", "label": label} for label in labels]
     beat = "SELECT heartbeat_at FROM clients_node"
     with locked(broker, "LOCK TABLE queues_queue IN ACCESS EXCLUSIVE MODE"):
-        for begin in range(0, len(fetches), 100):
-            await client.send(*fetches[begin : begin + 100])
+        for begin in range(0, len(lookups), 100):
+            await client.send(*lookups[begin : begin + 100])
         async with connected(broker.node.url) as newcomer:
             assert newcomer.greeting["type"] == "hello"
         before = broker.query(beat)
@@ -178,6 +182,22 @@ async def test_requests_that_wait_hold_no_connection_and_are_bounded(
     await client.post_all(queue, [str(number) for number in range(WAITS)])
     found = [(await next(over)).json["messages"][0]["body"] for _ in range(WAITS)]
     assert sorted(map(int, found)) == list(range(WAITS))
+
+
+async def test_clients_that_keep_their_slots_busy_leave_operators_theirs(
+    broker: Cluster, client: Client, queue: str
+) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2 * SLOTS))
+    shard = (await client.create(queue))["shard"]
+    operator = make_key(broker, {"*": {"admin"}})
+    assert (await call(broker.node, "GET", "/api/nodes", headers=operator.headers)).status == 200
+    body = {"queue": queue, "message": "m"}
+    with locked(broker, "SELECT FROM queues_counter WHERE queue_id = %s FOR UPDATE", shard):
+        posts = [asyncio.create_task(call(broker.node, "POST", "/api/messages", body)) for _ in range(SLOTS + 2)]
+        await asyncio.sleep(0)
+        for _ in range(SLOTS):  # so that the posts have come in
+            assert (await call(broker.node, "GET", "/api/nodes", headers=operator.headers)).status == 200
+    assert {(await post).status for post in posts} == {201}
 
 
 async def test_a_caller_that_has_gone_takes_nothing(broker: Cluster, client: Client, queue: str) -> None:

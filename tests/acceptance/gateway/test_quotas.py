@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -105,6 +106,70 @@ async def test_what_a_key_posted_and_nobody_took_has_a_bound(
             await asyncio.sleep(LOOK_SECONDS)
 
 
+async def count_what_waits(broker: Cluster, connect: Connect, client: Client, queue: str) -> None:
+    """Until the node has counted: a key that used up its quota may post again once its message was taken."""
+    poster = await connect(headers=key_with(broker, waiting_messages=1).headers)
+    await poster.post(queue, "m")
+    await client.pop(queue)
+    async with asyncio.timeout(PATIENCE):
+        while (await poster.next(await poster.begin("post", queue, message="m", notify=["sync"])))["type"] != "notice":
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def test_what_was_posted_over_http_goes_on_counting(
+    broker: Cluster, connect: Connect, client: Client, queue: str
+) -> None:
+    key, body = key_with(broker, waiting_messages=3), {"queue": queue, "message": "m"}
+    for _ in range(3):
+        assert (await call(broker.node, "POST", "/api/messages", body, headers=key.headers)).status == 201
+    await count_what_waits(broker, connect, client, f"{queue}-other")
+    refused = await call(broker.node, "POST", "/api/messages", body, headers=key.headers)
+    assert (refused.status, refused.json["key"]) == (429, "waiting_messages")
+    moved = broker.query("SELECT id FROM queues_queue WHERE name = %s", f"{queue}-other")[0][0]
+    operator, chosen = make_key(broker, {"*": {"admin"}}), {"filter": {"queue": queue}, "to": moved}
+    tally = await call(broker.node, "POST", "/api/messages/move", chosen, headers=operator.headers)
+    assert tally.json["done"] == 3
+    await count_what_waits(broker, connect, client, f"{queue}-third")
+    assert (await call(broker.node, "POST", "/api/messages", body, headers=key.headers)).status == 429, "wherever it is"
+
+
+async def test_dead_letters_count_for_who_posted_them(
+    broker: Cluster, connect: Connect, client: Client, queue: str
+) -> None:
+    by_socket, over_http = (key_with(broker, waiting_messages=2) for _ in range(2))
+    poster = await connect(headers=by_socket.headers)
+    for _ in range(2):
+        await poster.post(queue, "m", ttl=0.01)
+        body = {"queue": queue, "message": "m", "ttl": 0.01}
+        assert (await call(broker.node, "POST", "/api/messages", body, headers=over_http.headers)).status == 201
+    dead = "SELECT count(*) FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id WHERE q.name = %s"
+    async with asyncio.timeout(PATIENCE):
+        while broker.query(dead, f"{queue}.dead") != [(4,)]:
+            await asyncio.sleep(LOOK_SECONDS)
+    await count_what_waits(broker, connect, client, f"{queue}-other")
+    await is_refused(poster, "waiting_messages", "post", queue, message="m")
+    refused = await call(broker.node, "POST", "/api/messages", body, headers=over_http.headers)
+    assert (refused.status, refused.json["key"]) == (429, "waiting_messages")
+
+
+async def test_callers_without_a_key_have_quotas_together(
+    start_cluster: StartCluster, connect: Connect, queue: str, name: str
+) -> None:
+    with start_cluster(WILLOW_ANONYMOUS_QUOTAS="waiting_messages=2,clients=2") as cluster:
+        key = make_key(cluster, EVERYTHING)
+        for number in range(2):
+            await (await connect(cluster.node)).register(f"{name}-{number}")
+        await (await connect(cluster.node, headers=key.headers)).register(f"{name}-of-a-key")
+        late = await connect(cluster.node)
+        await late.expect(await late.begin_registering(f"{name}-2"), type="error", code="Overloaded", key="clients")
+        for _ in range(2):
+            await call(cluster.node, "POST", "/api/messages", {"queue": queue, "message": "m"})
+        reader = await connect(cluster.node, headers=key.headers)
+        await count_what_waits(cluster, partial(connect, cluster.node), reader, f"{queue}-other")
+        refused = await call(cluster.node, "POST", "/api/messages", {"queue": queue, "message": "m"})
+        assert (refused.status, refused.json["key"]) == (429, "waiting_messages")
+
+
 @pytest.mark.parametrize(
     ("quota", "queues", "size"), [("posts_per_second", 60, 1), ("bytes_per_second", 1, 1000)], ids=["posts", "bytes"]
 )
@@ -154,8 +219,13 @@ async def test_quotas_and_addresses_over_rest(broker: Cluster) -> None:
     change = {"quotas": {"connections": 5}, "addresses": ["10.0.0.0/8"]}
     changed = (await call(broker.node, "PATCH", path, change, headers=operator.headers)).json
     assert (changed["own_quotas"], changed["addresses"]) == ({"connections": 5}, ["10.0.0.0/8"])
+    wish = {"client": "made-with-quotas", "quotas": {"queues": 3}, "addresses": ["10.0.0.0/8"]}
+    made = (await call(broker.node, "POST", "/api/keys", wish, headers=operator.headers)).json
+    assert (made["own_quotas"], made["quotas"]["queues"], made["addresses"]) == ({"queues": 3}, 3, ["10.0.0.0/8"])
     for wrong in ({"quotas": {"conections": 1}}, {"quotas": {"queues": -1}}, {"addresses": ["10.0.0.1/8"]}):
         assert (await call(broker.node, "PATCH", path, wrong, headers=operator.headers)).status == 400
+        wish = {"client": "made-with-quotas", **wrong}
+        assert (await call(broker.node, "POST", "/api/keys", wish, headers=operator.headers)).status == 400
     for method in ("GET", "PATCH"):
         assert (await call(broker.node, method, path, {}, headers=make_key(broker, EVERYTHING).headers)).status == 403
 

@@ -11,9 +11,10 @@ from django.db.models.functions import Now
 from django.test import Client as Browser
 
 from clients.grants import read_grants
-from clients.models import Client, Grant, Key
+from clients.models import Client, Grant, Key, Node, Session
 from clients.selectors import grants_of, key_with_prefix
 from clients.services import PREFIX_LENGTH, key_create, key_revoke, key_rotate, key_set_grants
+from clients.statements import statement as client_statement
 from delivery.operating.models import AuditEntry
 
 pytestmark = pytest.mark.django_db
@@ -217,8 +218,10 @@ def test_what_is_done_at_the_shell_is_audited_and_logged(caplog: pytest.LogCaptu
 def test_quotas_and_addresses_are_set_shown_and_handed_on(key: str) -> None:
     prefix = key[:PREFIX_LENGTH]
     shown = run_key("quota", prefix, "connections=10", "posts_per_second=0").splitlines()
-    assert "connections=10" in shown and "queues=10000" in shown, "with the defaults"
+    assert "connections=10" in shown and "queues=10000 (default)" in shown
+    assert run_key("quota", prefix).splitlines() == shown, "without a quota it changes none"
     run_key("addresses", prefix, "10.0.0.0/8", "192.168.1.7")
+    assert run_key("addresses", prefix).endswith("is good from 10.0.0.0/8, 192.168.1.7/32.")
     [line] = [line for line in run_key("list").splitlines() if line.startswith(prefix)]
     assert "connections=10 posts_per_second=0  10.0.0.0/8 192.168.1.7/32  " in line
     new = of(run_key("rotate", prefix))
@@ -227,6 +230,10 @@ def test_quotas_and_addresses_are_set_shown_and_handed_on(key: str) -> None:
         ["10.0.0.0/8", "192.168.1.7/32"],
     )
     assert answer_to(key) == NOT_VALID
+    assert "connections=1000 (default)" in run_key("quota", new.prefix, "--defaults")
+    run_key("addresses", new.prefix, "--everywhere")
+    new.refresh_from_db()
+    assert (new.quotas, new.addresses) == ({}, [])
 
 
 @pytest.mark.parametrize(
@@ -242,3 +249,31 @@ def test_wrong_quotas_and_addresses_are_refused(arguments: list[str], sentence: 
     with pytest.raises(CommandError, match=sentence):
         run_key("create", "--client", "c", *arguments)
     assert not Key.objects.exists()
+
+
+def test_connections_that_ended_are_not_looked_at(key: str) -> None:
+    """They are kept for a day, and anybody may make many."""
+    record = of(key)
+    node = Node.objects.create(name="n", url="")
+    ended = [Session(token=f"{number}", key=record, ended_at=Now()) for number in range(5000)]
+    Session.objects.bulk_create([*ended, Session(token="live", key=record, node=node)])
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE clients_session")
+        counting = client_statement("connections_of_key")
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {counting}", {"key": record.pk, "limit": 1000})
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+        cursor.execute(counting, {"key": record.pk, "limit": 1000})
+        assert cursor.fetchone() == (1,)
+    assert "live_session_of_key" in plan
+    assert "Rows Removed" not in plan
+
+
+def test_a_key_that_is_used_all_the_time_is_written_now_and_then(key: str) -> None:
+    assert answer_to(key) == GRANTED
+    first = of(key).last_used_at
+    for _ in range(3):
+        assert answer_to(key) == GRANTED
+    assert of(key).last_used_at == first
+    Key.objects.update(last_used_at=Now() - timedelta(seconds=2))
+    assert answer_to(key) == GRANTED
+    assert of(key).last_used_at >= first

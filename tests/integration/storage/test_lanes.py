@@ -12,7 +12,8 @@ from delivery.protocol.errors import WillowError
 from delivery.storage import lanes
 from delivery.storage.after_commit import AfterCommit
 from delivery.storage.connection import MOST_TRIES, fetch_batch
-from delivery.storage.lanes import RACE_LOST, Lane, RunBatch
+from delivery.storage.lanes import RACE_LOST, Lane, RunBatch, job_lane, run_job
+from delivery.storage.turns import FIRST
 from tests.support.cluster import PATIENCE
 
 
@@ -183,3 +184,29 @@ async def test_what_waited_behind_a_statement_that_took_too_long_is_refused(tran
         assert await first == "Unavailable"
         assert batches == 1
         assert await ask(lane) == "done"
+
+
+async def test_jobs_of_many_sources_take_turns_and_those_of_the_node_go_first(transactional_db: None) -> None:
+    lane, order, let_go = job_lane("test"), list[str](), asyncio.Event()
+    serving = asyncio.create_task(lane.run())
+    await lane.connected.wait()
+
+    async def wait(connection: AsyncConnection[Any]) -> None:
+        await let_go.wait()
+
+    async def ask(source: str) -> None:
+        async def work(connection: AsyncConnection[Any]) -> None:
+            order.append(source)
+
+        await run_job(lane, work, source=source)
+
+    sources = ["greedy"] * 3 + ["modest", FIRST]
+    asked = [asyncio.create_task(run_job(lane, wait)), *(asyncio.create_task(ask(source)) for source in sources)]
+    while lane.waiting < len(sources):
+        await asyncio.sleep(0)
+    let_go.set()
+    await asyncio.gather(*asked)
+    assert order == [FIRST, "greedy", "modest", "greedy", "greedy"]
+    serving.cancel()
+    with suppress(asyncio.CancelledError):
+        await serving

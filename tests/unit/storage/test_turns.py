@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from delivery.storage.turns import Turns
+from delivery.storage.turns import FIRST, Turns
 
 
 @dataclass(frozen=True)
@@ -84,3 +84,12 @@ def test_light_requests_do_not_keep_heavy_ones_waiting() -> None:
         taken += turns.next_batch()
         turns.add(Item("modest", number))
     assert set(heavy) <= set(taken)
+
+
+def test_what_the_node_must_not_be_late_with_goes_before_all_others() -> None:
+    turns = filled(*(Item(source, number) for number in range(3) for source in "abc"), Item(FIRST, 0), most=1)
+    assert turns.next_batch() == [Item(FIRST, 0)]
+    assert [item.source for item in turns.next_batch() + turns.next_batch()] == ["a", "b"]
+    turns.add(Item(FIRST, 1))
+    assert turns.next_batch() == [Item(FIRST, 1)]
+    assert len(turns) == 7
