@@ -70,6 +70,7 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
         _write_down(session, terms, queues, opened, failed)
 
     def opened(positions: Positions) -> None:
+        reply.end()
         if not session.closed:
             queues = _tell(session, terms)
             if not subscription.ended:
@@ -78,7 +79,7 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
 
     def failed(error: WillowError) -> None:
         session.subscriptions.discard(subscription)
-        session.refuse(terms.label, error)
+        reply.refuse(error)
         go_on()
 
     def go_on() -> None:

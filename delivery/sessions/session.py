@@ -86,6 +86,7 @@ class Session:
         self.reads = Reads(self)
         self.subscriptions = Subscriptions(self)
         self.resending = Resending(self)
+        self.steps: Iterator[None] | None = None  # what is left of a command that is taken in several
         self._restored = False
         self._lives_elsewhere = False
 
@@ -199,6 +200,13 @@ class Session:
         self.resending.go_on()
         self.reads.go_on()
         self.subscriptions.go_on()
+
+    def begin_steps(self, steps: Iterator[None]) -> None:
+        """The commands behind them are taken when they are done."""
+        self.steps = steps
+
+    def end_steps(self) -> None:
+        self.steps = None
 
     def restart_claims(self) -> None:
         self.claims.restart_all()

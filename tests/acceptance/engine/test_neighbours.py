@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from delivery.commands.release import RELEASED_AT_ONCE
 from delivery.engine.open_reads import SHARE_OF_CALLER
 from delivery.engine.post_lanes import LARGE_BYTES
 from delivery.sessions.readings import MOST_TERMS_BYTES, terms_size
@@ -18,6 +19,7 @@ from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.http import call
 from tests.support.keys import make_key
+from tests.support.scrapes import scrape
 from willow_site.request_slots import SLOTS
 
 MEBIBYTE = 1024 * 1024
@@ -28,6 +30,7 @@ WAITS = 20
 NODE_COMMANDS = 4096
 CONNECTION_COMMANDS = 1024
 QUEUES_OF_A_POST = 64
+RELEASED = 3000  # messages by one command
 SETTINGS = {
     "WILLOW_NODE_COMMANDS": str(NODE_COMMANDS),
     "WILLOW_CONNECTION_READINGS": str(READINGS),
@@ -66,6 +69,31 @@ async def test_lookups_of_unknown_queues_hold_up_no_hello_and_no_heartbeat(broke
                 await asyncio.sleep(LOOK_SECONDS)
     for label in labels:
         await client.expect(label, type="nomessage")
+
+
+async def waiting_in_lane(broker: Cluster, lane: str, least: int) -> float:
+    """How many requests wait there, as soon as there are so many."""
+    async with asyncio.timeout(PATIENCE):
+        while (waiting := scrape(broker.node).value("willow_lane_waiting", lane=lane)) < least:
+            await asyncio.sleep(LOOK_SECONDS)
+    return waiting
+
+
+async def test_subscriptions_that_end_at_once_are_under_way_until_their_queues_are_found(
+    broker: Cluster, client: Client, queue: str
+) -> None:
+    labels = [client.label() for _ in range(2 * CONNECTION_COMMANDS)]
+    pairs = [
+        {"type": kind, "queue": f"{queue}-{label}", "label": label}
+        for label in labels
+        for kind in ("subscribe", "unsubscribe")
+    ]
+    with locked(broker, "LOCK TABLE queues_queue IN ACCESS EXCLUSIVE MODE"):
+        await client.send(*pairs)
+        waiting = await waiting_in_lane(broker, "queues", CONNECTION_COMMANDS // 2)
+        assert waiting <= CONNECTION_COMMANDS * 3 // 2
+    for label in labels:
+        await client.expect(label, type="subscribed")
 
 
 async def test_a_large_post_keeps_only_its_own_poster_waiting(
@@ -120,6 +148,39 @@ async def test_of_too_many_messages_under_way_only_those_who_sent_many_are_refus
     await other.expect(modest, notice="sync")
     for label in sent:
         await client.expect(label, notice="sync")
+
+
+def releases_of(client: Client, queue: str, shard: int) -> list[Fields]:
+    """Of messages that nobody holds."""
+    unknown = [{"queue": queue, "shard": shard, "sequence": number + 1} for number in range(RELEASED)]
+    return [{"type": "release", "messages": unknown, "label": client.label()} for _ in range(3)]
+
+
+async def all_are_refused(client: Client, releases: list[Fields]) -> None:
+    for command in releases:
+        errors = [await client.next(command["label"]) for _ in range(RELEASED)]
+        assert {error["code"] for error in errors} == {"NoObject"}
+
+
+async def test_a_release_of_very_many_messages_is_taken_in_slices(broker: Cluster, client: Client, queue: str) -> None:
+    releases = releases_of(client, queue, (await client.create(queue))["shard"])
+    with locked(broker, "LOCK TABLE delivery_message IN ACCESS EXCLUSIVE MODE"):
+        await client.send(*releases)
+        waiting = await waiting_in_lane(broker, "claims", 1)
+        assert waiting < CONNECTION_COMMANDS + 2 * RELEASED_AT_ONCE
+    await all_are_refused(client, releases)
+
+
+async def test_what_waits_behind_a_register_is_taken_in_slices_too(client: Client, queue: str, name: str) -> None:
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    releases = releases_of(client, f"{queue}-other", (await client.create(f"{queue}-other"))["shard"])
+    register = {"type": "register", "name": name, "label": client.label()}
+    behind = [{"type": "release"}, {"type": "fetch", "queue": queue, "label": client.label()}]
+    await client.send(register, *releases, *behind)
+    await client.expect(register["label"], type="registered")
+    await all_are_refused(client, releases)
+    await client.expect(behind[1]["label"], type="message", index=message["index"], attempt=1)
 
 
 async def test_whoever_has_very_many_reads_waiting_leaves_room_for_others(
