@@ -294,7 +294,7 @@ async def run_jobs(connection: AsyncConnection[Any], jobs: list[Job]) -> None:
         try:
             result = await job.work(connection)
         except WillowError as error:
-            job.fail(error)
+            guarded(job.fail, error)
         else:
             guarded(job.done, result)
 
