@@ -23,7 +23,7 @@ class Quotas:
     waiting_bytes: int = NO_LIMIT  # of their bodies
     posts_per_second: int = NO_LIMIT  # over all nodes
     bytes_per_second: int = NO_LIMIT
-    readings: int = NO_LIMIT  # subscriptions times the queues that each reads, on one node
+    readings: int = NO_LIMIT  # subscriptions, and reads of several queues, times the queues of each, on one node
 
 
 UNLIMITED = Quotas()

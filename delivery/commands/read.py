@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from django.conf import settings
-
 from clients.models import Permission
 from delivery.engine.demands import Demand
 from delivery.engine.matching import default_match
 from delivery.protocol.commands import Fetch, Pop
 from delivery.protocol.errors import Code, WillowError
+from delivery.sessions.readings import terms_size
 from delivery.sessions.session import Session
 from queues.definitions import QueueRecord, tag_set
 
@@ -42,31 +41,30 @@ def _read(session: Session, command: Fetch | Pop, wait_seconds: float, **how: An
         if queues and not work_queues:
             session.refuse(command.label, stream_is_subscribed_to(command.queue))
             return
-        if len(session.reads) >= settings.WILLOW.connection_commands:
-            session.refuse(command.label, _too_many_wait(len(session.reads)))
-            return
-        places = command.count or 1
-        rotation = session.reads.rotation(command.queue, tags) if match == "any" else None
-        counts = command.count is not None
         demand = Demand(
-            session.reads, command.label, work_queues, places=places, counts=counts, rotation=rotation, **how
+            session.reads,
+            command.label,
+            work_queues,
+            places=command.count or 1,
+            counts=command.count is not None,
+            rotation=session.reads.rotation(command.queue, tags) if match == "any" else None,
+            caller=session.caller,
+            **how,
         )
-        waits = session.reads.begin(demand, wait_seconds)
-        if waits and wait_seconds > 0 and match != "exact":
-            waiters = session.node.engine.waiters
-            watch = directory.watch(command.queue, tags, match, lambda queue: waiters.add_queue(demand, queue))
+        watches = wait_seconds > 0 and match != "exact"
+        try:
+            waits = session.reads.begin(demand, wait_seconds, terms_size(command.queue, tags) if watches else 0)
+        except WillowError as error:
+            session.refuse(command.label, error)
+            return
+        if waits and watches:
+            watch = directory.watch(command.queue, tags, match, lambda queue: session.reads.join(demand, queue))
             demand.when_ended = lambda: directory.unwatch(watch)
 
     def look() -> None:
         directory.resolve(command.queue, tags, match, found, reply.refuse, session.definer)
 
     session.posts.then(command.queue, look)
-
-
-def _too_many_wait(waiting: int) -> WillowError:
-    return WillowError(
-        Code.OVERLOADED, "connection", f"This connection has {waiting} fetches and pops waiting already."
-    )
 
 
 def stream_is_subscribed_to(name: str) -> WillowError:

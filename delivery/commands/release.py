@@ -1,6 +1,6 @@
 """release: a client gives back messages that it has not begun to work on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from delivery.commands.settle import reader_of_claim
 from delivery.moves.endings import ReleaseRequest, not_claimed
@@ -9,6 +9,8 @@ from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import Notice
 from delivery.sessions.claims import HeldClaim
 from delivery.sessions.session import Session
+
+RELEASED_AT_ONCE = 64  # messages, before the event loop looks whether it is the turn of others
 
 
 class Releasing:
@@ -52,37 +54,41 @@ class Releasing:
             self._reply.send(Notice(self._command.label, response))
 
 
-def release(session: Session, command: Release) -> None:
+def release(session: Session, command: Release) -> Iterator[None]:
     if command.messages:
-        _release_named(session, command, command.messages)
-    else:
-        _release_all(session, command)
+        return _release_named(session, command, command.messages)
+    return _release_all(session, command)
 
 
-def _release_named(session: Session, command: Release, messages: Sequence[ClaimId]) -> None:
+def _release_named(session: Session, command: Release, messages: Sequence[ClaimId]) -> Iterator[None]:
     releasing = Releasing(session, command, len(messages))
-    for message in messages:
+    for number, message in enumerate(messages, 1):
         try:
-            reader = reader_of_claim(session, message)
+            _release_one(session, command, message, releasing)
         except WillowError as error:
             releasing.refused(error)
-            continue
-        if reader is None:
-            index = session.claims.index_of((message.shard, message.sequence), message.index)
-            claim = HeldClaim(message.shard, message.sequence, index, message.attempt)
-            _submit(session, command, claim, releasing, releasing.refused)
-        elif (held := reader.held(message.sequence, message.index, message.attempt)) is not None:
-            reader.release(held)
-            releasing.released(message.shard, message.sequence, held.index)
-        else:
-            releasing.refused(not_claimed(message.shard, message.sequence))
+        if number % RELEASED_AT_ONCE == 0:
+            yield
 
 
-def _release_all(session: Session, command: Release) -> None:
+def _release_one(session: Session, command: Release, message: ClaimId, releasing: Releasing) -> None:
+    reader = reader_of_claim(session, message)
+    if reader is None:
+        index = session.claims.index_of((message.shard, message.sequence), message.index)
+        claim = HeldClaim(message.shard, message.sequence, index, message.attempt)
+        _submit(session, command, claim, releasing, releasing.refused)
+    elif (held := reader.held(message.sequence, message.index, message.attempt)) is not None:
+        reader.release(held)
+        releasing.released(message.shard, message.sequence, held.index)
+    else:
+        raise not_claimed(message.shard, message.sequence)
+
+
+def _release_all(session: Session, command: Release) -> Iterator[None]:
     """A claim that ended meanwhile needs no word."""
     session.subscriptions.release_all()
-    claims = session.claims.held()
-    releasing = Releasing(session, command, len(claims))
+    claims, held = session.claims.held(), len(session.claims)
+    releasing = Releasing(session, command, held)
 
     def refused(error: WillowError) -> None:
         if error.code == Code.UNAVAILABLE:
@@ -90,9 +96,11 @@ def _release_all(session: Session, command: Release) -> None:
         else:
             releasing.gone()
 
-    for claim in claims:
+    for number, claim in enumerate(claims, 1):
         _submit(session, command, claim, releasing, refused)
-    if not claims:
+        if number % RELEASED_AT_ONCE == 0:
+            yield
+    if not held:
         releasing.end_if_complete()
 
 
@@ -104,8 +112,10 @@ def _submit(
     refused: Callable[[WillowError], None],
 ) -> None:
     claim_id = (claim.queue_id, claim.sequence)
+    session.under_way.began()  # each of them, like a command of its own
 
     def answer(error: WillowError | None) -> None:
+        session.under_way.ended()
         if error is None:
             index = session.claims.let_go(claim_id, claim.index)
             releasing.released(claim.queue_id, claim.sequence, index)

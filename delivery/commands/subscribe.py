@@ -15,6 +15,7 @@ from delivery.protocol.commands import Subscribe, Unsubscribe
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.frames import QueueIdentity, Subscribed
 from delivery.sessions.positions import StartPosition, open_position
+from delivery.sessions.readings import terms_size
 from delivery.sessions.registration import save_subscription
 from delivery.sessions.session import Session
 from delivery.sessions.subscription import Subscription, SubscriptionTerms
@@ -52,10 +53,13 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
     if len(session.subscriptions) >= settings.WILLOW.connection_commands:
         reason = f"This connection has {len(session.subscriptions)} subscriptions already."
         raise WillowError(Code.OVERLOADED, "connection", reason)
+    if (too_long := session.readings.refusal(0, terms_size(terms.name, terms.tags))) is not None:
+        raise too_long
+    reply = session.reply_to(terms.label)  # also of one that the client ends before its queues are found
     subscription = session.subscriptions.add(terms)
 
     def found(queues: list[QueueRecord]) -> None:
-        if (refusal := session.subscriptions.too_many_readings(len(queues))) is not None:
+        if (refusal := session.readings.refusal(len(queues))) is not None:
             failed(refusal)
             return
         try:
@@ -66,6 +70,7 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
         _write_down(session, terms, queues, opened, failed)
 
     def opened(positions: Positions) -> None:
+        reply.end()
         if not session.closed:
             queues = _tell(session, terms)
             if not subscription.ended:
@@ -74,7 +79,7 @@ def _subscribe(session: Session, terms: SubscriptionTerms) -> None:
 
     def failed(error: WillowError) -> None:
         session.subscriptions.discard(subscription)
-        session.refuse(terms.label, error)
+        reply.refuse(error)
         go_on()
 
     def go_on() -> None:

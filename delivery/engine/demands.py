@@ -1,7 +1,7 @@
 """What readers want: so many messages of some queues, at once or as they come."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
 from delivery.protocol.errors import WillowError
@@ -50,6 +50,7 @@ class Demand:
 
     __slots__ = (
         "attempting",
+        "caller",
         "candidates",
         "counts",
         "ended",
@@ -59,6 +60,7 @@ class Demand:
         "pops",
         "queues",
         "reader",
+        "refusal",
         "rotation",
         "served",
         "standing",
@@ -85,8 +87,10 @@ class Demand:
         rotation: Rotation | None = None,
         work_timeout: float | None = None,
         synchronous: bool = False,
+        caller: Hashable = None,
     ) -> None:
         self.reader = reader
+        self.caller = caller  # whose fetches and pops are counted together
         self.label = label
         self.queues = list(queues)
         self.candidates = {queue.id for queue in queues}  # those in which something may be found
@@ -104,6 +108,7 @@ class Demand:
         self.served = False  # of a large `count`: a part of it was taken already
         self.taken_bytes = 0  # of what it was given so far, if it is given parts
         self.ended = False
+        self.refusal: WillowError | None = None  # why it does not go on waiting
         self.timer: asyncio.TimerHandle | None = None
         self.when_ended: Callable[[], None] | None = None
 

@@ -22,7 +22,8 @@ from delivery.engine.floors import Floors
 from delivery.engine.groups import Groups
 from delivery.engine.handover import Handover
 from delivery.engine.limits import Limits
-from delivery.engine.post_lanes import LARGE_BATCH_BYTES, SMALL_BATCH_BYTES, PostLanes, node_is_overloaded
+from delivery.engine.open_reads import OpenReads
+from delivery.engine.post_lanes import LARGE_BATCH_BYTES, SMALL_BATCH_BYTES, PostLanes, messages_in
 from delivery.engine.transactional_posts import MoveRequest, TransactionalPosts
 from delivery.engine.waiters import AcrossAttempt, ClaimAttempt, LimitedAttempt, PopAttempt, Waiters
 from delivery.moves.admission import Admission
@@ -132,6 +133,7 @@ class Engine:
             {PostRequest: self._run_posts, MoveRequest: from_transactions.run},
             batch_size=size,
             batch_weight=SMALL_BATCH_BYTES,
+            messages_in=messages_in,
             opened=self._free_ids.forget_all,
         )
         self.large_posts = Lane(
@@ -139,6 +141,7 @@ class Engine:
             {PostRequest: partial(self._run_posts, hands_over=False)},
             batch_size=size,
             batch_weight=LARGE_BATCH_BYTES,
+            messages_in=messages_in,
             sends_much=True,
             opened=self._free_ids.forget_all,
         )
@@ -161,9 +164,9 @@ class Engine:
             batch_size=size,
             batch_weight=LOOKS_AT_ONCE,
         )
-        self.waiters = Waiters(self.claims.submit, self.backlog, in_doubt, self.limits)
+        self._reads = OpenReads(settings.WILLOW.node_commands)
+        self.waiters = Waiters(self.claims.submit, self.backlog, in_doubt, self.limits, self._reads)
         self._handover = Handover(node_id=node_id, waiters=self.waiters, notices=notices, backlog=self.backlog)
-        self._most_commands = settings.WILLOW.node_commands
         self.delays = Delays(jobs, self._came_due)
         self.expiries = Expiries(
             jobs,
@@ -211,12 +214,13 @@ class Engine:
     def end(self, request: Ending | KeepaliveAllRequest | CancelRequest) -> None:
         self.claims.submit(request)
 
-    def take(self, demand: Demand, wait_seconds: float) -> None:
+    def take(self, demand: Demand, wait_seconds: float, *, has_few: bool = False) -> None:
+        """`has_few`: its connection has so few fetches and pops that it is not refused because others have many."""
         if self.waiters.paused:
             demand.reader.demand_failed(demand, node_is_stopping())
             return
-        if self.waiters.count >= self._most_commands:
-            demand.reader.demand_failed(demand, node_is_overloaded())
+        if not has_few and (refusal := self._reads.refusal(demand.caller)) is not None:
+            demand.reader.demand_failed(demand, refusal)
             return
         if wait_seconds > 0:
             self.waiters.wait_until_timeout(demand, wait_seconds)

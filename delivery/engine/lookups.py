@@ -1,5 +1,6 @@
 """Reading queues from the database and making them there, many in one statement or transaction: the lane *queues*."""
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -18,7 +19,11 @@ from queues.definitions import Definer, QueueRecord, definition_parameters, reco
 Failed = Callable[[WillowError], None]
 Defined = tuple[QueueRecord, bool, list[int]]  # the queue, whether it is new, and the other nodes that must hear of it
 
+logger = logging.getLogger(__name__)
+
 DEFINE_TRIES = 5
+# No node has this number, so nobody says in its name that it knows a queue: until all must have polled, one waits.
+UNKNOWN_NODE = 0
 BATCH_SIZE = 256  # names in one statement
 DEFINITION_WEIGHT = 8
 BATCH_WEIGHT = 256  # so 32 definitions in one transaction: each is a statement of its own
@@ -83,9 +88,8 @@ async def run_definitions(connection: AsyncConnection[Any], definitions: list[De
                 results[one] = await define_queue(connection, one.name, one.tags, one.chosen, one.by, room)
             except WillowError as error:
                 results[one] = error
-    nodes: list[int] = []
-    if any(not isinstance(result, WillowError) and result[1] for result in results.values()):
-        nodes = await _live_nodes(connection)
+    has_new = any(not isinstance(result, WillowError) and result[1] for result in results.values())
+    nodes = await _nodes_to_tell(connection) if has_new else []
     return AfterCommit(partial(for_each, lambda one: _answer(one, results[one], nodes), definitions))
 
 
@@ -167,6 +171,15 @@ async def _named(connection: AsyncConnection[Any], names: Iterable[str]) -> list
 def _too_many_queues() -> str:
     most = settings.WILLOW.max_queue_count
     return f"There are {most} queues already, as many as WILLOW_MAX_QUEUE_COUNT allows."
+
+
+async def _nodes_to_tell(connection: AsyncConnection[Any]) -> list[int]:
+    """Looked up after the commit, so that no node is missed. The queues are made, also if that fails."""
+    try:
+        return await _live_nodes(connection)
+    except Exception:
+        logger.exception("A step after a commit failed")
+        return [UNKNOWN_NODE]
 
 
 async def _live_nodes(connection: AsyncConnection[Any]) -> list[int]:

@@ -14,6 +14,7 @@ from delivery.engine.lookups import Defined, Definition, Failed, Lookup
 from delivery.engine.matching import QueuesOfName, Watch, Watches
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
+from delivery.storage.after_commit import for_each, guarded
 from delivery.storage.columns import BigintColumn
 from delivery.storage.lanes import Lane
 from queues.definitions import NOBODY, Definer, QueueRecord, record_of, statement
@@ -123,7 +124,7 @@ class Directory:
     ) -> None:
         def work_done(result: Defined) -> None:
             queue, is_new, other_nodes = result
-            self._learn(queue)
+            guarded(self._learn, queue)
             if is_new and other_nodes:
                 # Running subscriptions elsewhere join before anybody can post to the queue or read from it.
                 waiting = self._under_way.setdefault(name, [])
@@ -181,17 +182,16 @@ class Directory:
     def _go_on(self, name: str, waiting: list[Callable[[], None]], answer: Callable[[], None]) -> None:
         """What was under way about a name is over: give its answer, then run what waited for it."""
         del self._under_way[name]
-        answer()
+        guarded(answer)  # those who wait are others
         for position, action in enumerate(waiting):
             if name in self._under_way:  # an action started something new: the rest waits for that
                 self._under_way[name].extend(waiting[position:])
                 return
-            action()
+            guarded(action)
 
     def _learn_name(self, name: str, queues: list[QueueRecord]) -> None:
         self._by_name[name] = QueuesOfName()
-        for queue in queues:
-            self._learn(queue)
+        for_each(self._learn, queues)
         if not queues:
             self._remember_empty(name)
 

@@ -8,6 +8,7 @@ from typing import Any
 from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
 from delivery.engine.limits import Limits
+from delivery.engine.open_reads import OpenReads
 from delivery.moves.claims import is_cut
 from delivery.protocol.errors import WillowError
 from delivery.storage.connection import InDoubt
@@ -109,8 +110,10 @@ class Waiters:
         backlog: Backlog,
         in_doubt: Callable[[int], None],
         limits: Limits,
+        reads: OpenReads,
     ) -> None:
         self._submit = submit
+        self._reads = reads
         self._limits = limits
         self._in_doubt = in_doubt
         self._backlog = backlog
@@ -120,6 +123,8 @@ class Waiters:
 
     def add(self, demand: Demand) -> None:
         self.count += 1
+        if not demand.standing:
+            self._reads.began(demand.caller)
         for queue in demand.queues:
             self._by_queue[queue.id][demand] = None
         if demand.waits and self._would_find_nothing(demand):
@@ -145,6 +150,8 @@ class Waiters:
             return
         demand.ended = True
         self.count -= 1
+        if not demand.standing:
+            self._reads.ended(demand.caller)
         if demand.timer is not None:
             demand.timer.cancel()
         for queue in demand.queues:
@@ -250,11 +257,11 @@ class Waiters:
         return PopAttempt if demand.pops else ClaimAttempt
 
     def attempt_failed(self, demand: Demand, error: WillowError) -> None:
-        """The database is gone. A demand that has waited goes on waiting; others are told."""
+        """The database is gone. A demand that has waited goes on waiting, if its time is not over; others are told."""
         demand.attempting = False
         if isinstance(error, InDoubt):
             self._in_doubt(demand.reader.session_id)
-        elif demand.has_waited:
+        elif demand.has_waited and demand.waits:
             return
         if not demand.standing:
             self.remove(demand)
@@ -321,6 +328,14 @@ class Waiters:
         if not demand.attempting:  # otherwise the attempt's end decides
             self._give_up(demand)
 
+    def refuse(self, demand: Demand, error: WillowError) -> None:
+        """It may not go on waiting."""
+        demand.refusal = error
+        self.time_out(demand)
+
     def _give_up(self, demand: Demand) -> None:
         self.remove(demand)
-        demand.reader.went_empty(demand)
+        if demand.refusal is not None:
+            demand.reader.demand_failed(demand, demand.refusal)
+        else:
+            demand.reader.went_empty(demand)

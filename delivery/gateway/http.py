@@ -21,6 +21,7 @@ from delivery.protocol.commands import Fetch, Pop, Post
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.sizes import bytes_of_copy
 from delivery.sessions.quotas import account_of
+from delivery.sessions.readings import several
 from delivery.storage.connection import in_doubt
 from queues.definitions import QueueRecord, tag_set
 
@@ -167,7 +168,13 @@ async def take_for(
             reader.refuse(stream_is_subscribed_to(command.queue))
             return
         rotation = Rotation() if match == "any" else None
-        demand = Demand(reader, None, work_queues, places=command.count or 1, rotation=rotation, **how)
+        caller = reader if by.key_id is None else by.key_id  # without a key, WILLOW_HTTP_WAITS bounds them
+        demand = Demand(reader, None, work_queues, places=command.count or 1, rotation=rotation, caller=caller, **how)
+        try:
+            node.quotas.begin_read(by, several(len(work_queues)))
+        except WillowError as error:
+            reader.refuse(error)
+            return
         demands.append(demand)
         node.engine.take(demand, wait_seconds)
 
@@ -177,4 +184,5 @@ async def take_for(
     finally:
         for demand in demands:  # the caller may have gone before an answer came
             node.engine.waiters.remove(demand)
+            node.quotas.end_read(by, several(len(demand.queues)))
     return [(row, node.directory.by_id(row.queue_id)) for row in rows]

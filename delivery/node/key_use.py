@@ -50,5 +50,5 @@ def _queues_read(sessions: Any) -> Counter[int]:
     """By key: the queues of each subscription."""
     read: Counter[int] = Counter()
     for session in sessions:
-        read[account_of(session.principal)] += session.subscriptions.readings
+        read[account_of(session.principal)] += session.readings.subscribed
     return read

@@ -1,7 +1,9 @@
 """The claims of one session: the messages that its client holds, how long still, and how they end."""
 
+import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +29,7 @@ class HeldClaim(NamedTuple):
     attempt: int | None  # None: of a message that was handed out over an earlier connection
 
 
+GIVEN_BACK_AT_ONCE = 256  # claims of a session that has ended
 UNKNOWN_ATTEMPT = 0  # of a message that was handed out over an earlier connection
 
 
@@ -55,8 +58,10 @@ class Claims:
     def __len__(self) -> int:
         return len(self._claims)
 
-    def held(self) -> list[HeldClaim]:
-        return [HeldClaim(*claim_id, claim.index, claim.attempt or None) for claim_id, claim in self._claims.items()]
+    def held(self) -> Iterator[HeldClaim]:
+        """What is held now, also if some of it ends before it is its turn."""
+        claims = list(self._claims.items())
+        return (HeldClaim(*claim_id, claim.index, claim.attempt or None) for claim_id, claim in claims)
 
     def queue_ids(self) -> set[int]:
         return {queue_id for queue_id, _ in self._claims}
@@ -201,18 +206,27 @@ class Claims:
         Only then may the session end. Until it has ended its id cannot be taken up again, so a client that comes back
         never finds claims that are about to fail.
         """
-        left = len(self._claims)
+        self._give_back(deque(self._claims.items()), done)
+
+    def _give_back(self, claims: deque[tuple[ClaimId, Claim]], done: Callable[[], None]) -> None:
+        """Some of them, and the others when these are written: one client may hold very many."""
+        some = [claims.popleft() for _ in range(min(len(claims), GIVEN_BACK_AT_ONCE))]
+        left = len(some)
+        if not some:
+            done()
 
         def given_back(error: WillowError | None) -> None:
             nonlocal left
             self._given_back(error)
             left -= 1
-            if not left:
+            if left:
+                return
+            if claims:  # not called from here: without a database these fail at once, and so do the next ones
+                asyncio.get_running_loop().call_soon(self._give_back, claims, done)
+            else:
                 done()
 
-        if not left:
-            done()
-        for (queue_id, sequence), claim in self._claims.items():
+        for (queue_id, sequence), claim in some:
             self._session.node.engine.end(
                 FailRequest(
                     queue_id=queue_id,

@@ -67,8 +67,7 @@ class PositionWrite:
 
     def fail(self, error: WillowError) -> None:
         self.begin()
-        for answer in self._answers:
-            answer(error)
+        for_each(lambda answer: answer(error), self._answers)
 
 
 class AckRecord:

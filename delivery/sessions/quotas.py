@@ -50,7 +50,8 @@ class KeyUse:
     wanted_elsewhere: list[tuple[float, float]] = field(default_factory=list)  # posts and bytes, of each other node
     posts_per_second: int = 0  # its quotas, when it was last used
     bytes_per_second: int = 0
-    readings: int = 0
+    readings: int = 0  # of subscriptions, when they were last counted, and those that began since then
+    being_read: int = 0  # by fetches and pops of several queues, now
     waiting_messages: float = 0  # when they were last counted, and since then what was posted here
     waiting_bytes: float = 0
     has_posted: bool = True  # since they were last counted
@@ -86,9 +87,23 @@ class KeyQuotas:
         if principal.quotas is UNLIMITED:
             return
         use = self._use_of(account_of(principal))
-        _check("readings", use.readings + queues, principal.quotas.readings)
+        _check("readings", use.readings + use.being_read + queues, principal.quotas.readings)
         use.readings += queues
         use.used_at = self._clock()
+
+    def begin_read(self, principal: Principal, queues: int) -> None:
+        """Refuse a fetch or pop of too many queues, with those that the key reads already."""
+        if principal.quotas is UNLIMITED or not queues:
+            return
+        use = self._use_of(account_of(principal))
+        _check("readings", use.readings + use.being_read + queues, principal.quotas.readings)
+        use.being_read += queues
+        use.used_at = self._clock()
+
+    def end_read(self, principal: Principal, queues: int) -> None:
+        """It may have begun while the key had no quotas."""
+        if (use := self._by_key.get(account_of(principal))) is not None:
+            use.being_read = max(use.being_read - queues, 0)
 
     def _check_rates(self, use: KeyUse, quotas: Quotas, size: int, copies: int, now: float) -> None:
         posts, in_bytes = quotas.posts_per_second, quotas.bytes_per_second
@@ -118,7 +133,8 @@ class KeyQuotas:
         for principal in principals:
             if principal.quotas is not UNLIMITED:
                 self._use_of(account_of(principal)).used_at = self._clock()
-        unused = [key for key, use in self._by_key.items() if self._clock() - use.used_at > UNUSED_SECONDS]
+        now = self._clock()
+        unused = [key for key, use in self._by_key.items() if now - use.used_at > UNUSED_SECONDS and not use.being_read]
         for key_id in unused:
             del self._by_key[key_id]
 

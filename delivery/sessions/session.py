@@ -4,7 +4,7 @@ Other modules call its methods, and never assign its attributes.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from delivery.sessions.claims import Claims
 from delivery.sessions.node_interface import NodeInterface
 from delivery.sessions.ordering import HeldBack
 from delivery.sessions.posts import Posts
+from delivery.sessions.readings import Readings
 from delivery.sessions.reads import Reads
 from delivery.sessions.resending import Resending
 from delivery.sessions.subscriptions import Subscriptions
@@ -66,6 +67,8 @@ class Session:
         self.node = node
         self.address = address  # from where the client came
         self.principal = principal
+        # Whose waiting reads are counted together.
+        self.caller: Hashable = address if principal.key_id is None else principal.key_id
         self.send = outgoing.put
         self._outgoing = outgoing
         self.session_id = 0  # given when the session is opened or resumed
@@ -79,9 +82,11 @@ class Session:
         self.held_back = HeldBack(self.under_way)
         self.claims = Claims(self)
         self.posts = Posts(self)
+        self.readings = Readings()
         self.reads = Reads(self)
         self.subscriptions = Subscriptions(self)
         self.resending = Resending(self)
+        self.steps: Iterator[None] | None = None  # what is left of a command that is taken in several
         self._restored = False
         self._lives_elsewhere = False
 
@@ -201,6 +206,13 @@ class Session:
         self.resending.go_on()
         self.reads.go_on()
         self.subscriptions.go_on()
+
+    def begin_steps(self, steps: Iterator[None]) -> None:
+        """The commands behind them are taken when they are done."""
+        self.steps = steps
+
+    def end_steps(self) -> None:
+        self.steps = None
 
     def restart_claims(self) -> None:
         self.claims.restart_all()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from delivery.sessions.subscription import SubscriptionTerms
 
 MOST_DELAYED = 10_000  # messages of one reader
+# Messages of one reader, beginning with the oldest that is not acknowledged. Which of them are acknowledged is kept in
+# memory, and written with each acknowledgement.
+MOST_OPEN = 10_000
 
 
 class Outstanding:
@@ -31,6 +34,10 @@ class Outstanding:
         self.sequence = message.sequence
         self.attempt = attempt
         self.deadline = deadline
+
+
+def _index(held: Outstanding) -> int:
+    return held.index
 
 
 class SharedPlaces:
@@ -77,6 +84,7 @@ class StreamReader:
         self._terms = terms
         self._feed = feed
         self._places = places
+        self._pruned_to = 0  # what is remembered of acknowledgements is above this index
         self._sent_before = 0  # highest index that an earlier session of this client was sent
         self._reading = True  # until the position is known
         self._woken = False
@@ -89,6 +97,7 @@ class StreamReader:
         """Begin where the client was. What it has not acknowledged is sent again first."""
         self.acked_index, self.acked_above = position.acked_index, set(position.acked_above)
         self.cursor, self._sent_before = position.floor_index, position.delivered_index
+        self._pruned_to = position.floor_index
         if not self.ended:
             self._reading = False
             self._feed.join(self)
@@ -122,12 +131,19 @@ class StreamReader:
             return
         if self._places.free <= 0:
             return
-        self._reading, self._woken = True, False
         if self._again:
+            self._reading, self._woken = True, False
             failed = [self._again.popleft() for _ in range(min(len(self._again), self._places.free, READ_AT_ONCE))]
             self._feed.messages_at([held.index for held in failed], partial(self._read_again, failed))
-        else:
-            self._feed.messages_after(self.cursor, self._places.free, self._read)
+        elif (places := self._places_for_new) > 0:
+            self._reading, self._woken = True, False
+            self._feed.messages_after(self.cursor, places, self._read)
+
+    @property
+    def _places_for_new(self) -> int:
+        if self.cursor < self._sent_before:  # an earlier session was sent these
+            return self._places.free
+        return min(self._places.free, MOST_OPEN - len(self.unacked) - len(self.acked_above))
 
     def _read_again(self, failed: Sequence[Outstanding], found: Found) -> None:
         self._reading = False
@@ -155,7 +171,7 @@ class StreamReader:
         self._reading = False
         if self.ended:
             return
-        taken = messages[: max(self._places.free, 0)]
+        taken = messages[: max(self._places_for_new, 0)]
         for message in taken:
             self._tell_of_gap(self.cursor + 1, message.index - 1)
             self.cursor = message.index
@@ -237,14 +253,17 @@ class StreamReader:
         self._places.fill()
 
     def release_all(self) -> None:
-        for held in list(self._outstanding.values()):
-            self._set_aside(held)
+        released = list(self._outstanding.values())
+        for held in released:
+            self._take_back(held)
+            held.attempt -= 1
+        self._again = deque(sorted((*self._again, *released), key=_index))
         self._places.fill()
 
     def _set_aside(self, held: Outstanding) -> None:
         self._take_back(held)
         held.attempt -= 1
-        insort(self._again, held, key=lambda one: one.index)
+        insort(self._again, held, key=_index)
 
     def keep_alive(self, held: Outstanding) -> None:
         held.deadline = time.monotonic() + self._work_timeout
@@ -281,14 +300,24 @@ class StreamReader:
 
     def _save(self, answer: Answer | None = None, *, synchronous: bool = False) -> None:
         """Write the position down soon; several changes until then are one write."""
-        floor = self.floor_index
-        self.acked_above = {index for index in self.acked_above if index > floor}
+        self._prune_to(self.floor_index)
         is_new = self.pending_write is None
         write = self.pending_write or PositionWrite(self)
         self.pending_write = write
         write.add(answer, synchronous)
         if is_new:  # without a connection to the database it fails at once, and everybody who waits is told
             self._session.node.streams.submit(write)
+
+    def _prune_to(self, floor: int) -> None:
+        """Forget acknowledgements up to here; only those that the floor has passed are looked at."""
+        passed = range(self._pruned_to + 1, floor + 1)
+        if not passed:
+            return
+        self._pruned_to = floor
+        if len(passed) < len(self.acked_above):
+            self.acked_above.difference_update(passed)
+        else:
+            self.acked_above = {index for index in self.acked_above if index > floor}
 
     def change_terms(self, terms: "SubscriptionTerms") -> None:
         """Its subscription goes on under another label, or with another time for each message."""

@@ -107,15 +107,15 @@ class Subscription:
         """Note a queue, and read it if it is a stream. Returns whether it is a work queue that is to be read."""
         if queue.id in self.queues:
             return False
-        subscriptions = self._session.subscriptions
-        if (refusal := subscriptions.too_many_readings(1)) is not None:
+        readings = self._session.readings
+        if (refusal := readings.refusal(1)) is not None:
             self._refuse_once(refusal)
             return False
         if queue.is_stream and (error := self._session.subscriptions.stream_refusal(queue)) is not None:
             self._session.refuse(self.terms.label, error)
             return False
         self.queues[queue.id] = queue
-        subscriptions.readings += 1
+        readings.subscribed += 1
         if queue.is_stream:
             places = self._stream_places.setdefault(self._reader_key(queue.id), SharedPlaces(self.terms.in_flight))
             self._streams[queue.id] = self._session.subscriptions.read_stream(queue, self.terms, places, position)

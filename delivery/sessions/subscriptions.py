@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
 from delivery.sessions.positions import StartPosition, open_position
+from delivery.sessions.readings import terms_size
 from delivery.sessions.stream_reader import SharedPlaces, StreamReader
 from delivery.sessions.subscription import Subscription, SubscriptionTerms
 from queues.definitions import QueueRecord
@@ -24,7 +24,6 @@ class Subscriptions:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._by_terms: dict[Terms, Subscription] = {}
-        self.readings = 0  # queues, each as often as a subscription reads it
         self._streams: dict[int, StreamReader] = {}  # by queue
         # By queue: of subscriptions that ended, for the messages that the client still has.
         self._ended_streams: dict[int, StreamReader] = {}
@@ -48,21 +47,15 @@ class Subscriptions:
     def add(self, terms: SubscriptionTerms) -> Subscription:
         """It reads nothing before its `start`."""
         subscription = self._by_terms[terms.name, terms.tags, terms.match] = Subscription(self._session, terms)
+        self._session.readings.terms_bytes += terms_size(terms.name, terms.tags)
         return subscription
-
-    def too_many_readings(self, more: int) -> WillowError | None:
-        """Why it may not read so many more queues, if it may not."""
-        most = settings.WILLOW.connection_readings
-        if self.readings + more <= most:
-            return None
-        reason = f"The subscriptions of one connection may read {most} queues together; these would be more."
-        return WillowError(Code.OVERLOADED, "readings", reason)
 
     def discard(self, subscription: Subscription) -> None:
         """It ended or could not start. By then the client may have begun another one that reads the same."""
         terms = subscription.terms
         if self._by_terms.get((terms.name, terms.tags, terms.match)) is subscription:
             del self._by_terms[terms.name, terms.tags, terms.match]
+            self._session.readings.terms_bytes -= terms_size(terms.name, terms.tags)
 
     def end(self, label: int | None) -> set[int]:
         """All that were made with this label. Returns the queues that they read."""
@@ -78,7 +71,7 @@ class Subscriptions:
     def _end(self, subscription: Subscription) -> None:
         subscription.end()
         self.discard(subscription)
-        self.readings -= len(subscription.queues)
+        self._session.readings.subscribed -= len(subscription.queues)
         for queue_id in subscription.queues:
             if (reader := self._streams.pop(queue_id, None)) is not None:
                 self._ended_streams[queue_id] = reader

@@ -33,7 +33,7 @@ from delivery.storage.log_ids import command_ids
 from delivery.storage.meters import BatchMeter
 from delivery.storage.rehearsals import Probe, Rehearsal, run_probes, run_rehearsals
 from delivery.storage.statement_connection import StatementConnection
-from delivery.storage.turns import Turns
+from delivery.storage.turns import Turns, one
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +79,7 @@ class Lane:
         *,
         batch_size: int,
         batch_weight: int = ANY_WEIGHT,
+        messages_in: Callable[[Any], int] = one,
         sends_much: bool = False,
         opened: Callable[[], None] = lambda: None,
     ) -> None:
@@ -90,7 +91,7 @@ class Lane:
         self.meters = {kind: BatchMeter() for kind in self._runners}
         self.failures = Counter(dict.fromkeys(FAILURES, 0))  # batches that PostgreSQL did not take, by why
         self.connections = 0  # that were opened, the first one included
-        self._waiting: Turns[Request] = Turns(batch_size, batch_weight)
+        self._waiting: Turns[Request] = Turns(batch_size, batch_weight, messages_in)
         self._arrived = asyncio.Event()
         self._untold: deque[Step] = deque()  # answers of batches that are done
         self._synchronous = True
@@ -294,7 +295,7 @@ async def run_jobs(connection: AsyncConnection[Any], jobs: list[Job]) -> None:
         try:
             result = await job.work(connection)
         except WillowError as error:
-            job.fail(error)
+            guarded(job.fail, error)
         else:
             guarded(job.done, result)
 

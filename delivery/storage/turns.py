@@ -7,7 +7,7 @@ before all others.
 """
 
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 
@@ -28,13 +28,22 @@ FIRST = "first"  # the source of what the node itself must not be late with, whi
 Item = TypeVar("Item", bound=Weighed)
 
 
-class Turns(Generic[Item]):
-    """Batches of `most` requests, which together weigh `most_weight`; a heavier request goes alone."""
+def one(item: object) -> int:
+    return 1
 
-    def __init__(self, most: int, most_weight: int) -> None:
+
+class Turns(Generic[Item]):
+    """Batches of `most` messages, which together weigh `most_weight`; a request with more of either goes alone.
+
+    `messages_in` says how many messages a request brings.
+    """
+
+    def __init__(self, most: int, most_weight: int, messages_in: Callable[[Item], int] = one) -> None:
         self._most = most
         self._most_weight = most_weight
+        self._messages_in = messages_in
         self._weight = 0
+        self._messages = 0
         self._all: deque[Item] = deque()  # in the order in which they came, while they fit into a batch
         self._by_source: dict[Hashable, deque[Item]] = {}  # otherwise; the next source comes first
         self._count = 0
@@ -51,6 +60,7 @@ class Turns(Generic[Item]):
     def add(self, item: Item) -> None:
         self._count += 1
         self._weight += item.weight
+        self._messages += self._messages_in(item)
         if self._by_source:
             self._queue_up(item)
         else:
@@ -59,11 +69,11 @@ class Turns(Generic[Item]):
     def clear(self) -> None:
         self._all.clear()
         self._by_source.clear()
-        self._count = self._weight = 0
+        self._count = self._weight = self._messages = 0
 
     def next_batch(self) -> list[Item]:
         if not self._by_source:
-            if self._count <= self._most and self._weight <= self._most_weight:
+            if self._messages <= self._most and self._weight <= self._most_weight:
                 batch = list(self._all)
                 self.clear()
                 return batch
@@ -88,22 +98,26 @@ class Turns(Generic[Item]):
     def _taken(self, heaviest: int) -> list[Item]:
         """A batch of requests, none of which weighs more; only if it is the first of a batch of any."""
         batch: list[Item] = []
-        weight, lines = 0, self._by_source
+        weight, messages, lines = 0, 0, self._by_source
         any_alone = heaviest == self._most_weight
         left: dict[Hashable, deque[Item]] = {}  # too heavy for this batch: they begin the next one
-        while lines and len(batch) < self._most:
+        while lines and messages < self._most:
             source = next(iter(lines))
             line = lines.pop(source)
+            more = self._messages_in(line[0])
             fits = line[0].weight <= heaviest and weight + line[0].weight <= self._most_weight
+            fits = fits and messages + more <= self._most
             if not fits and (batch or not any_alone):
                 left[source] = line
                 continue
             item = line.popleft()
             batch.append(item)
             weight += item.weight
+            messages += more
             if line:
                 lines[source] = line
         self._by_source = {**left, **lines}
         self._count -= len(batch)
         self._weight -= weight
+        self._messages -= messages
         return batch

@@ -83,7 +83,8 @@ class Limits:
         "WILLOW_CONNECTION_READINGS",
         kinds.whole_number(1, 100_000_000),
         "20000",
-        "How many queues the subscriptions of one connection may read; if two read it, it counts twice.",
+        "How many queues the subscriptions of one connection, and its fetches and pops of several queues, may read; "
+        "if two read it, it counts twice.",
         unit="queues",
     )
     http_waits: int = setting(
@@ -118,7 +119,7 @@ class Limits:
         "WILLOW_NODE_COMMANDS",
         kinds.whole_number(1, 100_000_000),
         "65536",
-        "How many commands of all connections of a process may be in progress.",
+        "How many messages of posts may be in progress in a process, and how many fetches and pops.",
         unit="commands",
     )
     node_post_bytes: int = setting(

@@ -56,6 +56,7 @@ class Quotas:
         "WILLOW_KEY_READINGS",
         QUOTA,
         "100000",
-        "How many queues the subscriptions of a key may read on one node; if two read it, it counts twice.",
+        "How many queues the subscriptions of a key, and its fetches and pops of several queues, may read on one node; "
+        "if two read it, it counts twice.",
         unit="queues",
     )

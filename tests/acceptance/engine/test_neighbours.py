@@ -9,12 +9,17 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from delivery.commands.release import RELEASED_AT_ONCE
+from delivery.engine.open_reads import SHARE_OF_CALLER
 from delivery.engine.post_lanes import LARGE_BYTES
-from tests.support.client import Client, connected
+from delivery.sessions.readings import MOST_TERMS_BYTES, terms_size
+from delivery.sessions.reads import FEW_SHARE
+from tests.support.client import Client, Fields, connected
 from tests.support.cluster import PATIENCE, Cluster
-from tests.support.fixtures import StartCluster
+from tests.support.fixtures import Connect, StartCluster
 from tests.support.http import call
 from tests.support.keys import make_key
+from tests.support.scrapes import scrape
 from willow_site.request_slots import SLOTS
 
 MEBIBYTE = 1024 * 1024
@@ -22,7 +27,12 @@ LOOK_SECONDS = 0.02
 READINGS = 8
 POST_BYTES = 4 * MEBIBYTE
 WAITS = 20
+NODE_COMMANDS = 4096
+CONNECTION_COMMANDS = 1024
+QUEUES_OF_A_POST = 64
+RELEASED = 3000  # messages by one command
 SETTINGS = {
+    "WILLOW_NODE_COMMANDS": str(NODE_COMMANDS),
     "WILLOW_CONNECTION_READINGS": str(READINGS),
     "WILLOW_NODE_POST_BYTES": str(POST_BYTES),
     "WILLOW_HTTP_WAITS_OF_CALLER": str(WAITS),
@@ -62,6 +72,31 @@ async def test_lookups_of_unknown_queues_hold_up_no_hello_and_no_heartbeat(
                 await asyncio.sleep(LOOK_SECONDS)
     for label in labels:
         await client.expect(label, type="nomessage")
+
+
+async def waiting_in_lane(broker: Cluster, lane: str, least: int) -> float:
+    """How many requests wait there, as soon as there are so many."""
+    async with asyncio.timeout(PATIENCE):
+        while (waiting := scrape(broker.node).value("willow_lane_waiting", lane=lane)) < least:
+            await asyncio.sleep(LOOK_SECONDS)
+    return waiting
+
+
+async def test_subscriptions_that_end_at_once_are_under_way_until_their_queues_are_found(
+    broker: Cluster, client: Client, queue: str
+) -> None:
+    labels = [client.label() for _ in range(2 * CONNECTION_COMMANDS)]
+    pairs = [
+        {"type": kind, "queue": f"{queue}-{label}", "label": label}
+        for label in labels
+        for kind in ("subscribe", "unsubscribe")
+    ]
+    with locked(broker, "LOCK TABLE queues_queue IN ACCESS EXCLUSIVE MODE"):
+        await client.send(*pairs)
+        waiting = await waiting_in_lane(broker, "queues", CONNECTION_COMMANDS // 2)
+        assert waiting <= CONNECTION_COMMANDS * 3 // 2
+    for label in labels:
+        await client.expect(label, type="subscribed")
 
 
 async def test_a_large_post_keeps_only_its_own_poster_waiting(
@@ -132,6 +167,122 @@ async def test_replies_count_as_posts_and_one_that_is_refused_can_be_sent_again(
         await client.expect(label, notice="sync")
     for fields in finishes[4:]:
         await client.expect(await client.begin("finish", **fields, response="sync"), notice="sync")
+async def test_of_too_many_messages_under_way_only_those_who_sent_many_are_refused(
+    broker: Cluster, client: Client, other: Client, queue: str
+) -> None:
+    queues = [f"{queue}-{number}" for number in range(QUEUES_OF_A_POST)]
+    shard, *_ = [(await client.create(name))["shard"] for name in queues]
+    with locked(broker, "SELECT FROM queues_counter WHERE queue_id = %s FOR UPDATE", shard):
+        posts = NODE_COMMANDS // QUEUES_OF_A_POST
+        sent = [await client.begin("post", queues, message="m", notify=["sync"]) for _ in range(posts)]
+        refused = await client.begin("post", queues, message="m")
+        await client.expect(refused, type="error", code="Overloaded", key="node")
+        modest = await other.begin("post", queues[-1], message="m", notify=["sync"])
+        await other.heard_everything()
+        assert not other.unread(modest)
+    await other.expect(modest, notice="sync")
+    for label in sent:
+        await client.expect(label, notice="sync")
+
+
+def releases_of(client: Client, queue: str, shard: int) -> list[Fields]:
+    """Of messages that nobody holds."""
+    unknown = [{"queue": queue, "shard": shard, "sequence": number + 1} for number in range(RELEASED)]
+    return [{"type": "release", "messages": unknown, "label": client.label()} for _ in range(3)]
+
+
+async def all_are_refused(client: Client, releases: list[Fields]) -> None:
+    for command in releases:
+        errors = [await client.next(command["label"]) for _ in range(RELEASED)]
+        assert {error["code"] for error in errors} == {"NoObject"}
+
+
+async def test_a_release_of_very_many_messages_is_taken_in_slices(broker: Cluster, client: Client, queue: str) -> None:
+    releases = releases_of(client, queue, (await client.create(queue))["shard"])
+    with locked(broker, "LOCK TABLE delivery_message IN ACCESS EXCLUSIVE MODE"):
+        await client.send(*releases)
+        waiting = await waiting_in_lane(broker, "claims", 1)
+        assert waiting < CONNECTION_COMMANDS + 2 * RELEASED_AT_ONCE
+    await all_are_refused(client, releases)
+
+
+async def test_what_waits_behind_a_register_is_taken_in_slices_too(client: Client, queue: str, name: str) -> None:
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    releases = releases_of(client, f"{queue}-other", (await client.create(f"{queue}-other"))["shard"])
+    register = {"type": "register", "name": name, "label": client.label()}
+    behind = [{"type": "release"}, {"type": "fetch", "queue": queue, "label": client.label()}]
+    await client.send(register, *releases, *behind)
+    await client.expect(register["label"], type="registered")
+    await all_are_refused(client, releases)
+    await client.expect(behind[1]["label"], type="message", index=message["index"], attempt=1)
+
+
+async def test_whoever_has_very_many_reads_waiting_leaves_room_for_others(
+    broker: Cluster, connect: Connect, queue: str
+) -> None:
+    greedy = [await connect() for _ in range(4)]
+    modest = await connect(headers=make_key(broker, {"*": {"fetch"}}).headers)
+    await greedy[0].finds_nothing(queue)  # makes it
+    for client in greedy:
+        fetch = {"type": "fetch", "queue": queue, "block_timeout": 60}
+        await client.send(*(fetch | {"label": client.label()} for _ in range(1024)))
+        await client.heard_everything()
+    answers = [answer for client in greedy for answer in client.unread()]
+    assert {(answer["code"], answer["key"]) for answer in answers} == {("Overloaded", "node")}
+    few = CONNECTION_COMMANDS // FEW_SHARE
+    assert len(answers) == NODE_COMMANDS // SHARE_OF_CALLER - 2 * few  # of the last two connections
+    await modest.finds_nothing(queue)
+    await (await connect()).finds_nothing(queue)
+
+
+@pytest.mark.parametrize("command", ["fetch", "pop"])
+async def test_a_connection_waits_for_so_many_queues_and_no_more(
+    client: Client, other: Client, queue: str, command: str
+) -> None:
+    how = {"match": "all", "block_timeout" if command == "fetch" else "timeout": 60}
+    for number in range(READINGS // 2):
+        await other.create(queue, tags=[str(number)])
+    waiting = [await client.begin(command, queue, **how) for _ in range(2)]
+    for refused in (await client.begin(command, queue, **how), await client.begin(command, queue, match="all")):
+        await client.expect(refused, type="error", code="Overloaded", key="readings")
+    await other.post(queue, "m", tags=["0"])
+    await client.expect(waiting[0], type="message")
+    await client.expect(await client.begin(command, queue, match="all"), type="nomessage")
+    await client.begin(command, f"{queue}-one", **how)  # of a single queue each
+    await client.subscribe(f"{queue}-one")
+
+
+async def test_a_fetch_that_would_wait_for_too_many_new_queues_ends(client: Client, other: Client, queue: str) -> None:
+    await other.create(queue, tags=["0"])
+    label = await client.begin("fetch", queue, match="all", block_timeout=60)
+    await client.heard_everything()
+    for number in range(1, READINGS + 1):
+        assert not client.unread(label)
+        await other.create(queue, tags=[str(number)])
+        await client.heard_everything()
+    await client.expect(label, type="error", code="Overloaded", key="readings")
+    await client.finds_nothing(queue, match="all")  # alone, it may look into any number
+
+
+async def test_a_key_waits_for_so_many_queues_and_no_more(broker: Cluster, connect: Connect, queue: str) -> None:
+    key = make_key(broker, {"*": {"fetch", "create"}})
+    broker.query("UPDATE clients_key SET quotas = '{\"readings\": 5}' WHERE id = %s", key.id)
+    first, second = [await connect(headers=key.headers) for _ in range(2)]
+    for number in range(3):
+        await first.create(queue, tags=[str(number)])
+    waiting = await first.begin("fetch", queue, match="all", block_timeout=60)
+    await first.heard_everything()
+    label = await second.begin("fetch", queue, match="all", block_timeout=60)
+    await second.expect(label, type="error", code="Overloaded", key="readings")
+    body = {"queue": queue, "match": "all", "timeout": 30}
+    answer = await call(broker.node, "POST", "/api/messages/fetch/", body, headers=key.headers)
+    assert (answer.status, answer.json["key"]) == (429, "readings")
+    assert not first.unread(waiting)
+    await first.close()
+    async with asyncio.timeout(PATIENCE):
+        while (await second.next(await second.begin("fetch", queue, match="all")))["type"] != "nomessage":
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 async def test_a_connection_reads_so_many_queues_and_no_more(client: Client, other: Client, queue: str) -> None:
@@ -149,6 +300,25 @@ async def test_a_connection_reads_so_many_queues_and_no_more(client: Client, oth
     await client.expect(first, type="message", body="read")
     await client.begin("unsubscribe", queue, label=first)
     await client.subscribe(queue, tags=["b"], match="any")
+
+
+@pytest.mark.parametrize("command", ["fetch", "pop", "subscribe"])
+async def test_the_names_and_tags_that_a_connection_reads_by_have_a_bound(
+    client: Client, queue: str, command: str
+) -> None:
+    waits = {"fetch": {"block_timeout": 60}, "pop": {"timeout": 60}, "subscribe": {}}[command]
+    tags = [f"{number:0200}" for number in range(64)]
+    most = MOST_TERMS_BYTES // terms_size(queue, tags)
+    for number in range(most):
+        tags[0] = f"{number:0200}"
+        begun = await client.begin(command, queue, tags=tags, match="strict", **waits)
+    await client.heard_everything()
+    assert all(frame["type"] == "subscribed" for frame in client.unread())
+    refused = await client.begin(command, queue, tags=[*tags[1:], "another"], match="strict", **waits)
+    await client.expect(refused, type="error", code="Overloaded", key="tags")
+    if command == "subscribe":
+        await client.begin("unsubscribe", queue, label=begun)
+        await client.subscribe(queue, tags=[*tags[1:], "another"], match="strict")
 
 
 PLACES = "SELECT (free_places ->> %s)::int FROM clients_node"

@@ -14,7 +14,7 @@ def narrow(start_cluster: StartCluster) -> Iterator[Cluster]:
     with start_cluster(
         WILLOW_AUTO_DEFINE="off",
         WILLOW_CONNECTION_COMMANDS="4",
-        WILLOW_NODE_COMMANDS="6",
+        WILLOW_NODE_COMMANDS="12",
         WILLOW_MAX_BODY_BYTES="1024",
         WILLOW_MAX_FRAME_BYTES="4096",
     ) as cluster:
@@ -69,7 +69,7 @@ async def test_a_connection_may_only_have_so_many_waiting(client: Client, queue:
     await client.expect(waiting[0], type="message")
 
 
-async def test_a_node_may_only_have_so_many_waiting(
+async def test_a_caller_may_only_have_so_many_waiting_at_a_node(
     narrow: Cluster, client: Client, connect: Connect, queue: str
 ) -> None:
     await client.create(queue)

@@ -11,6 +11,7 @@ from delivery.engine.backlog import Backlog
 from delivery.engine.demands import Demand
 from delivery.engine.engine import LOOKS_AT_ONCE
 from delivery.engine.limits import Limits
+from delivery.engine.open_reads import OpenReads
 from delivery.engine.waiters import AcrossAttempt, Attempt, Waiters
 from delivery.protocol.errors import Code, WillowError
 from queues.definitions import QueueRecord, QueueSettings
@@ -30,6 +31,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.taken: list[Any] = []
+        self.failed: list[Code] = []
         self.when_taken: Callable[[Demand], None] = lambda demand: None
 
     def take(self, demand: Demand, messages: Sequence[Any]) -> None:
@@ -38,7 +40,8 @@ class Reader:
 
     def went_empty(self, demand: Demand) -> None: ...
 
-    def demand_failed(self, demand: Demand, error: WillowError) -> None: ...
+    def demand_failed(self, demand: Demand, error: WillowError) -> None:
+        self.failed.append(error.code)
 
 
 @pytest.fixture
@@ -50,7 +53,8 @@ def attempts() -> list[Attempt]:
 @pytest.fixture
 def waiters(attempts: list[Attempt]) -> Waiters:
     no_limits = Limits(lambda _: QUEUE, next_is_due=lambda _: None, places_are_free=lambda *_: None)
-    return Waiters(attempts.append, Backlog(), in_doubt=lambda session_id: None, limits=no_limits)
+    reads = OpenReads(most=100)
+    return Waiters(attempts.append, Backlog(), in_doubt=lambda session_id: None, limits=no_limits, reads=reads)
 
 
 @pytest.fixture
@@ -175,6 +179,35 @@ def test_queues_that_may_have_more_are_looked_into_again(
     waiters.wake(1)
     attempts[2].begin()
     assert attempts[2].looked_at == {1, 2}
+
+
+def test_a_fetch_that_may_not_go_on_waiting_is_told_why(
+    waiters: Waiters, attempts: list[Attempt], reader: Reader
+) -> None:
+    for is_trying in (False, True):
+        demand = Demand(reader, None, [QUEUE], places=1, waits=True)
+        waiters.add(demand)
+        attempts[-1].settle([])
+        if is_trying:
+            waiters.wake(QUEUE.id)
+        waiters.refuse(demand, WillowError(Code.OVERLOADED, "readings", "too many"))
+        if is_trying:
+            assert not demand.ended
+            attempts[-1].settle([])
+        assert demand.ended
+    assert reader.failed == [Code.OVERLOADED] * 2
+
+
+def test_a_fetch_whose_time_is_over_while_the_database_goes_is_told(
+    waiters: Waiters, attempts: list[Attempt], reader: Reader
+) -> None:
+    demand = Demand(reader, None, [QUEUE], places=1, waits=True)
+    waiters.add(demand)
+    attempts[0].settle([])
+    waiters.wake(QUEUE.id)
+    waiters.time_out(demand)
+    attempts[1].fail(WillowError(Code.UNAVAILABLE, "storage", "gone"))
+    assert demand.ended and reader.failed == [Code.UNAVAILABLE]
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """What a session knows of the messages that it holds."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from delivery.moves.endings import Ending, FailRequest, ReleaseRequest
 from delivery.protocol.errors import Code, WillowError
-from delivery.sessions.claims import Claims
+from delivery.sessions.claims import GIVEN_BACK_AT_ONCE, Claims
 
 MINUTE = 60.0
 
@@ -163,3 +164,19 @@ async def test_what_an_operator_ended_is_forgotten_before_its_time(claims: Claim
     claims.hand_over(7, [row(1, 10)], lambda: freed.append(10))
     await claims.forget_ended(HeldInDatabase())  # type: ignore[arg-type]
     assert freed == [10]
+
+
+async def test_very_many_are_given_back_in_slices(claims: Claims, holder: Holder) -> None:
+    held, ended = 2 * GIVEN_BACK_AT_ONCE + 1, list[bool]()
+    claims.hand_over(7, [row(sequence, sequence) for sequence in range(1, held + 1)])
+    claims.give_back_all(done=lambda: ended.append(True))
+    answered: list[Ending] = []
+    while holder.given_back:
+        assert not ended and len(holder.given_back) <= GIVEN_BACK_AT_ONCE
+        some = list(holder.given_back)
+        holder.given_back.clear()
+        for request in some:
+            request.answer(None)
+        answered += some
+        await asyncio.sleep(0)
+    assert (len(answered), ended) == (held, [True])

@@ -10,10 +10,11 @@ class Item:
     source: str
     number: int
     weight: int = 0
+    messages: int = 1
 
 
 def filled(*items: Item, most: int = 4, most_weight: int = 10) -> Turns[Item]:
-    turns: Turns[Item] = Turns(most, most_weight)
+    turns: Turns[Item] = Turns(most, most_weight, lambda item: item.messages)
     for item in items:
         turns.add(item)
     return turns
@@ -56,6 +57,14 @@ def test_a_batch_is_cut_by_weight_and_what_is_too_heavy_goes_alone() -> None:
         Item("c", 1, 1),
     }
     assert len(turns) == 0
+
+
+def test_a_batch_is_cut_by_the_messages_in_its_requests() -> None:
+    turns = filled(*(Item("a", number, messages=3) for number in range(4)), Item("b", 0), Item("c", 0, messages=40))
+    found = batches(turns)
+    assert all(sum(item.messages for item in batch) <= 4 or len(batch) == 1 for batch in found)
+    assert sum(map(len, found)) == 6
+    assert [Item("a", 0, messages=3), Item("b", 0)] in found
 
 
 def test_heavy_requests_come_to_their_turn_however_many_light_ones_come() -> None:
