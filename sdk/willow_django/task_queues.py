@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from django.conf import settings
-from willow_client import PermissionDenied, WillowError, sync
+from willow_client import PermissionDenied, Unauthorized, WillowError, sync
 
 from willow_django.conf import WillowSettings, willow_settings
 
@@ -28,9 +28,9 @@ def make_once(client: sync.Client, queue: str, *, tries_again: bool = True) -> N
     _made.add(wanted)
     try:
         client.create(queue, retry_limit=MOST_ATTEMPTS, timeout=MAKING_SECONDS)
-    except PermissionDenied:
-        pass  # a key that may only post
     except WillowError as error:
+        if isinstance(error, PermissionDenied) and not isinstance(error, Unauthorized):
+            return  # a key that may only post
         logger.warning("The queue %s of tasks could not be made: %s", queue, error)
         if tries_again:
             _made.discard(wanted)
