@@ -16,7 +16,7 @@ from django.utils import timezone
 from willow_client import Unauthorized, WillowError, sync
 
 from willow_django.models import OutboxMessage
-from willow_django.task_queues import is_of_tasks, make_once
+from willow_django.task_queues import backend_of, make_once
 
 logger = logging.getLogger("willow_django")
 
@@ -79,8 +79,8 @@ def _bring(client: sync.Client, rows: Iterable[OutboxMessage], held: set[str]) -
     for row in rows:
         if row.queue in held:
             continue
-        if is_of_tasks(row.queue):
-            make_once(client, row.queue)
+        if (backend := backend_of(row.queue)) is not None:
+            make_once(client, backend, row.queue)
         try:
             client.post(row.queue, bytes(row.body), dedupe=row.dedupe, **_arguments(row, timezone.now()))
         except Unauthorized as error:  # it has the code of what is refused for good, but another key may come
