@@ -6,7 +6,7 @@ from types import ModuleType
 from benchmarks import report
 from benchmarks.alternation import alternate
 from benchmarks.broker_process import BrokerProcess, fresh_broker
-from benchmarks.django import blocking_client, transactional_posts, willow_tasks
+from benchmarks.django import blocking_client, commit_to_received, transactional_posts, willow_tasks
 from benchmarks.figures import Bar, Figure
 from benchmarks.load_process import LoadProcess
 from benchmarks.peers import celery_tasks, procrastinate_tasks, task_queues
@@ -14,6 +14,9 @@ from benchmarks.peers.environment import enter_peers_environment
 from benchmarks.scale import Scale
 
 LIKE_AN_INSERT = Bar(1.3, at_most=True)
+SOON = 100.0  # milliseconds
+WITHIN = Bar(1, at_most=True)
+COMMITS_PER_SECOND = 4  # of a run's seconds, for how soon posts arrive
 NEARLY_ASYNCHRONOUS = Bar(0.8)
 TASK_QUEUES = {procrastinate_tasks: Bar(5), celery_tasks: Bar(2)}
 
@@ -27,7 +30,9 @@ def measure_django(scale: Scale) -> list[Figure]:
 
 def _with_a_broker(scale: Scale) -> list[Figure]:
     with fresh_broker() as broker, LoadProcess() as load:
-        return [*_posts_in_transactions(broker, scale), _clients_that_block(broker, load, scale)]
+        posts = _posts_in_transactions(broker, scale)
+        broker.start()
+        return [*posts, *_posts_arrive(broker, load, scale), _clients_that_block(broker, load, scale)]
 
 
 def _posts_in_transactions(broker: BrokerProcess, scale: Scale) -> list[Figure]:
@@ -45,8 +50,17 @@ def _posts_in_transactions(broker: BrokerProcess, scale: Scale) -> list[Figure]:
     ]
 
 
+def _posts_arrive(broker: BrokerProcess, load: LoadProcess, scale: Scale) -> list[Figure]:
+    commits = int(COMMITS_PER_SECOND * scale.seconds * scale.runs)
+    found = load.run(commit_to_received.measure, broker.url, broker.database_url, commits)
+    name = f"from a commit with willow_post to received, p50 (limit: {SOON:g} ms)"
+    return [
+        Figure(name=name, unit="ms", values=[found.p50], limits=[SOON], bar=WITHIN),
+        Figure(name="the same, p99", unit="ms", values=[found.p99], limits=[SOON]),
+    ]
+
+
 def _clients_that_block(broker: BrokerProcess, load: LoadProcess, scale: Scale) -> Figure:
-    broker.start()
     blocking, asynchronous = alternate(
         2 * scale.runs + 1,
         lambda: load.run(blocking_client.blocking, broker.url, scale.seconds / 2),

@@ -101,7 +101,7 @@ class Node:
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
         """What runs as long as the node does, once its lanes have their connections."""
-        poll = Poll(self)
+        poll, posts = Poll(self), TransactionalPostMover(self)
         return [
             self.hints.publish(),
             self.hints.listen(),
@@ -109,7 +109,7 @@ class Node:
             every(settings.WILLOW.node_heartbeat, self._heartbeat.look_after_workers),
             every(settings.WILLOW.poll_seconds, poll.look),
             every(settings.WILLOW.poll_seconds, poll.look_to_the_doors),
-            every(settings.WILLOW.transactional_post_seconds, TransactionalPostMover(self).look),
+            every(posts.pause, posts.look),
         ]
 
     def _listener_of(self, session_id: int | None) -> Session | None:

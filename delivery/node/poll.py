@@ -32,7 +32,7 @@ MOST_QUEUES_NAMED = 5  # of a session
 logger = logging.getLogger(__name__)
 
 
-async def every(seconds: float, action: Callable[[], Awaitable[None]]) -> None:
+async def every(seconds: float | Callable[[], float], action: Callable[[], Awaitable[None]]) -> None:
     """Run an action without end. Whatever goes wrong with it is tried again the next time."""
     while True:
         try:
@@ -41,7 +41,7 @@ async def every(seconds: float, action: Callable[[], Awaitable[None]]) -> None:
             logger.debug("%s: %s", action.__qualname__, error)
         except Exception:
             logger.exception("%s failed", action.__qualname__)
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds() if callable(seconds) else seconds)
 
 
 class Heartbeat:

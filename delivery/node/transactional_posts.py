@@ -5,9 +5,10 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from psycopg import AsyncConnection
 
-from delivery.engine.transactional_posts import MOVED_AT_ONCE, NOTHING_SEEN, MoveRequest, QueueKey
+from delivery.engine.transactional_posts import MOVED_AT_ONCE, NOTHING_SEEN, SORTED_AT_ONCE, MoveRequest, QueueKey
 from delivery.protocol.errors import WillowError
 from delivery.storage.lanes import run_job
 from delivery.storage.statements import statement
@@ -18,14 +19,26 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SOONER = 1 / 4  # of the longest pause: where posts have come, more come soon
+
 
 class TransactionalPostMover:
     def __init__(self, node: "Node") -> None:
         self._node = node
         self._seen = NOTHING_SEEN  # the newest snapshot of which nothing is left to move
         self._held: list[str] = []  # queues that could not be found at the last look
+        self._pause = self._longest
+
+    @property
+    def _longest(self) -> float:
+        return settings.WILLOW.transactional_post_seconds
+
+    def pause(self) -> float:
+        """Seconds until the next look: few while posts come, and twice as many with each look that finds none."""
+        return self._pause
 
     async def look(self) -> None:
+        self._pause = min(2 * self._pause, self._longest)
         if self._node.draining or self._node.quotas.alarms:  # short of something: they stay where they are stored
             return
         held: list[str] = []
@@ -43,12 +56,13 @@ class TransactionalPostMover:
         queues = await self._find(keys)
         missing = sorted({name for name, tags in keys if (name, tags) not in queues})
         if queues:
+            self._pause = SOONER * self._longest
             seen = await self._move(queues, held)
             self._seen = self._seen if held or missing else seen or self._seen
         return missing or None
 
     async def _new(self, held: list[str], connection: AsyncConnection[Any]) -> Any:
-        values = {"seen": self._seen, "limit": MOVED_AT_ONCE, "held": held}
+        values = {"seen": self._seen, "limit": SORTED_AT_ONCE, "most": MOVED_AT_ONCE, "held": held}
         return await (await connection.execute(statement("transactional_posts_new"), values)).fetchone()
 
     async def _find(self, wanted: list[QueueKey]) -> dict[QueueKey, QueueRecord]:

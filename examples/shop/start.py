@@ -10,6 +10,10 @@ from pathlib import Path
 from types import FrameType
 
 FOLDER = Path(__file__).resolve().parent
+WILLOW = FOLDER.parents[1] / "willow"
+HERE = "ws://127.0.0.1:8080/connect/"
+NIGHTLY = "shop-nightly"
+PLAN = ("--queue", "shop.nightly", "--cron", "0 3 * * *", "--message", "report")
 LOOK_SECONDS = 0.2
 STOP_SECONDS = 30.0
 PROCESSES = {
@@ -27,6 +31,8 @@ def main() -> int:
     options.data.mkdir(parents=True, exist_ok=True)
     subprocess.run([*_manage("migrate"), "-v0"], check=True, cwd=FOLDER)
     subprocess.run(_manage("shop_queues"), check=True, cwd=FOLDER)
+    if options.willow == HERE or options.home:
+        _plan_the_nights(options.home)
     signal.signal(signal.SIGTERM, _stop)
     running = {name: _start(command, options.port) for name, command in PROCESSES.items()}
     print(f"The shop is open: http://127.0.0.1:{options.port}/ (Ctrl-C closes it)", flush=True)
@@ -44,9 +50,17 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="examples/shop/run", description=__doc__)
     parser.add_argument("--port", type=int, default=8000, help="of the website (8000)")
-    parser.add_argument("--willow", default="ws://127.0.0.1:8080/connect/", help="where Willow is")
+    parser.add_argument("--willow", default=HERE, help="where Willow is")
+    parser.add_argument("--home", help="the home of that Willow, if it runs here with another one than ./willow up")
     parser.add_argument("--data", type=Path, default=FOLDER / "data", help="folder of the database and the emails")
     return parser.parse_args()
+
+
+def _plan_the_nights(home: str | None) -> None:
+    """Schedules are made by whoever runs the broker. For one on another machine, that is somebody else."""
+    schedule = [str(WILLOW), "manage", *(("--home", home) if home else ()), "schedule"]
+    if subprocess.run([*schedule, "show", NIGHTLY], capture_output=True).returncode != 0:
+        subprocess.run([*schedule, "create", NIGHTLY, *PLAN], check=True)
 
 
 def _manage(*arguments: str) -> list[str]:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 Outbox = Literal["own", "shared"]
-KNOWN = ("URL", "TOKEN", "OUTBOX", "DATABASE", "TIMEOUT")
+KNOWN = ("URL", "TOKEN", "OUTBOX", "DATABASE", "SCHEMA", "TIMEOUT")
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class WillowSettings:
     token: str | None = None
     outbox: Outbox = "own"  # a table of the project's, or with `shared` the one of Willow in the same database
     database: str = "default"  # whose transactions count
+    schema: str | None = None  # where Willow's function is; None: on the search path
     timeout: float = 30.0  # seconds that a post may take
 
 
@@ -33,6 +34,7 @@ def willow_settings() -> WillowSettings:
         token=_text_or_none("TOKEN", given.get("TOKEN")),
         outbox=_outbox(given.get("OUTBOX", "own")),
         database=_database(given.get("DATABASE", "default")),
+        schema=_text_or_none("SCHEMA", given.get("SCHEMA")),
         timeout=_seconds("TIMEOUT", given.get("TIMEOUT", 30)),
     )
 

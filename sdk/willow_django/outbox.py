@@ -10,14 +10,19 @@ from willow_client.arguments import check_post
 from willow_django.models import OutboxMessage
 
 
-def write_shared(database: str, queue: str, body: bytes, arguments: dict[str, Any]) -> None:
+def write_shared(
+    database: str, queue: str, body: bytes, arguments: dict[str, Any], *, schema: str | None = None
+) -> None:
     """`willow_post` checks its arguments, and its message names the one that is wrong."""
     values = dict(arguments)
     if "headers" in values:
         values["headers"] = json.dumps(values["headers"])
     named = "".join(f', "{name}" => %({name})s{"::jsonb" if name == "headers" else ""}' for name in values)
-    with connections[database].cursor() as cursor:
-        cursor.execute(f"SELECT willow_post(%(queue)s, %(body)s{named})", {"queue": queue, "body": body, **values})
+    connection = connections[database]
+    where = "" if schema is None else f"{connection.ops.quote_name(schema)}.".replace("%", "%%")
+    call = f"SELECT {where}willow_post(%(queue)s, %(body)s{named})"
+    with connection.cursor() as cursor:
+        cursor.execute(call, {"queue": queue, "body": body, **values})
 
 
 def write_own(database: str, queue: str, body: bytes, arguments: dict[str, Any]) -> None:

@@ -89,7 +89,7 @@ def _is_in_transaction(database: str) -> bool:
 def _into_outbox(settings: WillowSettings, queue: str, data: bytes, arguments: dict[str, Any]) -> None:
     with transaction.atomic(using=settings.database):  # a refusal ends nothing but this call
         if settings.outbox == "shared":
-            write_shared(settings.database, queue, data, arguments)
+            write_shared(settings.database, queue, data, arguments, schema=settings.schema)
         else:
             write_own(settings.database, queue, data, arguments)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from django.db import connections, transaction
 from django.utils import timezone
-from willow_client import WillowError, sync
+from willow_client import Unauthorized, WillowError, sync
 
 from willow_django.models import OutboxMessage
-from willow_django.task_queues import is_of_tasks, make_once
+from willow_django.task_queues import backend_of, make_once
 
 logger = logging.getLogger("willow_django")
 
@@ -63,6 +63,11 @@ def relay_some(client: sync.Client, database: str, held: set[str] | None = None)
     return len(brought.done)
 
 
+def take_up_again(database: str) -> int:
+    """What the broker has refused is brought once more, in its old place. Returns how many posts that are."""
+    return OutboxMessage.objects.using(database).exclude(refused="").update(refused="")
+
+
 def _locking(database: str) -> AbstractContextManager[Any]:
     """Where rows cannot be locked, as in SQLite, a transaction would only keep others from writing meanwhile."""
     can_lock = connections[database].features.has_select_for_update_skip_locked
@@ -74,10 +79,13 @@ def _bring(client: sync.Client, rows: Iterable[OutboxMessage], held: set[str]) -
     for row in rows:
         if row.queue in held:
             continue
-        if is_of_tasks(row.queue):
-            make_once(client, row.queue)
+        if (backend := backend_of(row.queue)) is not None:
+            make_once(client, backend, row.queue)
         try:
             client.post(row.queue, bytes(row.body), dedupe=row.dedupe, **_arguments(row, timezone.now()))
+        except Unauthorized as error:  # it has the code of what is refused for good, but another key may come
+            brought.error = error
+            break
         except WillowError as error:
             if error.code in PERMANENT:
                 _refuse(row, error)

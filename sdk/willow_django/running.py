@@ -21,6 +21,7 @@ from willow_django.carried import context_of
 from willow_django.limits import soft_limit
 from willow_django.models import TaskRecord
 from willow_django.records import find_records, save_records
+from willow_django.savepoints import transactions_kept_whole
 from willow_django.task_queues import MOST_ATTEMPTS
 from willow_django.tasks import result_of
 from willow_django.tasks_api import (
@@ -187,7 +188,8 @@ def run_in_this_transaction(job: dict[str, Any], headers: Mapping[str, str] = NO
         attempt.tell_started()
         told: Retry | GiveUp | None = None
         try:
-            attempt.succeed(attempt.call(None))
+            with transactions_kept_whole():
+                attempt.succeed(attempt.call(None))
         except (Exception, SystemExit) as error:
             told = attempt.fail(error)
             told.__cause__ = error

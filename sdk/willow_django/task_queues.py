@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from django.conf import settings
-from willow_client import PermissionDenied, WillowError, sync
+from willow_client import PermissionDenied, Unauthorized, WillowError, sync
 
 from willow_django.conf import WillowSettings, willow_settings
 
@@ -16,8 +16,8 @@ MAKING_SECONDS = 5.0
 _made: set[tuple[WillowSettings, str]] = set()
 
 
-def make_once(client: sync.Client, queue: str, *, tries_again: bool = True) -> None:
-    """Before the first post makes it, with the broker's defaults, which allow three attempts.
+def make_once(client: sync.Client, backend: Any, queue: str, *, tries_again: bool = True) -> None:
+    """Before the first post makes it, with the broker's defaults, which allow three attempts and hold no group back.
 
     If that is not possible now, the worker keeps to what the queue allows. `tries_again`: with the next task; not in
     transactions, which would wait again and again for a broker that is away.
@@ -26,18 +26,28 @@ def make_once(client: sync.Client, queue: str, *, tries_again: bool = True) -> N
     if wanted in _made:
         return
     _made.add(wanted)
+    how: dict[str, Any] = {"retry_limit": MOST_ATTEMPTS}
+    if backend.group_in_flight is not None:
+        how["group_in_flight"] = backend.group_in_flight
     try:
-        client.create(queue, retry_limit=MOST_ATTEMPTS, timeout=MAKING_SECONDS)
-    except PermissionDenied:
-        pass  # a key that may only post
+        made = client.create(queue, timeout=MAKING_SECONDS, **how)
     except WillowError as error:
+        if isinstance(error, PermissionDenied) and not isinstance(error, Unauthorized):
+            return  # a key that may only post
         logger.warning("The queue %s of tasks could not be made: %s", queue, error)
         if tries_again:
             _made.discard(wanted)
+    else:
+        if backend.group_in_flight is not None and made.group_in_flight != backend.group_in_flight:
+            logger.warning(
+                "The queue %s was made before, with a group_in_flight of %s: set it to %d",
+                queue, made.group_in_flight, backend.group_in_flight,
+            )  # fmt: skip
 
 
-def is_of_tasks(queue: str) -> bool:
-    return any(_has(backend, queue) for backend in _backends())
+def backend_of(queue: str) -> Any:
+    """Whose tasks these are, or None."""
+    return next((backend for backend in _backends() if _has(backend, queue)), None)
 
 
 def _backends() -> list[Any]:

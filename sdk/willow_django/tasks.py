@@ -78,6 +78,7 @@ class WillowBackend(BaseTaskBackend):
         super().__init__(alias, params)
         self.prefix: str = self.options.get("PREFIX", PREFIX)
         self.context_variables: list[str] = list(self.options.get("CONTEXT", ()))
+        self.group_in_flight: int | None = self.options.get("GROUP_IN_FLIGHT")
 
     def queue_of(self, queue_name: str) -> str:
         return f"{self.prefix}{queue_name}"
@@ -120,7 +121,7 @@ class WillowBackend(BaseTaskBackend):
         database, queue = willow_settings().database, self.queue_of(record.queue_name)
         outbox = outbox_now()
         if outbox != "own":  # otherwise, the relay does it
-            make_once(blocking_client(), queue, tries_again=outbox is None)
+            make_once(blocking_client(), self, queue, tries_again=outbox is None)
         record.save(using=database, force_insert=True)
         try:
             post(queue, _body(self, record), **how)

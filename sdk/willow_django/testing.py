@@ -19,7 +19,7 @@ from willow_testing import FakeWillow, PostedMessage
 from willow_django.conf import willow_settings
 from willow_django.models import OutboxMessage
 from willow_django.running import run_in_this_transaction
-from willow_django.task_queues import is_of_tasks
+from willow_django.task_queues import backend_of
 
 
 def posted(queue: str | None = None) -> list[PostedMessage]:
@@ -49,19 +49,39 @@ def assert_posted(queue: str, matching: Any = None, *, times: int | None = None)
 
 
 def run_tasks(*, delayed: bool = False) -> int:
-    """Run the tasks that were enqueued, and those that they enqueue, attempts and all. Returns how many ran."""
+    """Run the tasks that were enqueued, and those that they enqueue, attempts and all. Returns how many ran.
+
+    As at a broker, one whose `unique` text belongs to another that waits or runs is dropped.
+    """
     ran = 0
     while (row := _next_task(delayed)) is not None:
-        row.delete()
         ran += 1
         _run(json.loads(bytes(row.body)), row.arguments.get("headers", {}))
+        _waiting_tasks()  # while it counts as running
+        row.delete()
     return ran
 
 
 def _next_task(delayed: bool) -> OutboxMessage | None:
-    rows = [row for row in OutboxMessage.objects.using(willow_settings().database) if is_of_tasks(row.queue)]
-    waiting = [row for row in rows if delayed or not row.arguments.get("delay")]
+    waiting = [row for row in _waiting_tasks() if delayed or not row.arguments.get("delay")]
     return min(waiting, key=lambda row: (-row.arguments.get("priority", 0), row.pk), default=None)
+
+
+def _waiting_tasks() -> list[OutboxMessage]:
+    """Without those that a broker would not have stored, which are deleted."""
+    waiting: list[OutboxMessage] = []
+    taken: set[tuple[str, str]] = set()  # unique texts, by queue
+    for row in OutboxMessage.objects.using(willow_settings().database).order_by("id"):
+        if backend_of(row.queue) is None:
+            continue
+        text = row.arguments.get("unique")
+        if (row.queue, text) in taken:
+            row.delete()
+            continue
+        waiting.append(row)
+        if text is not None:
+            taken.add((row.queue, text))
+    return waiting
 
 
 def _run(job: dict[str, Any], headers: dict[str, str]) -> None:

@@ -33,8 +33,9 @@ class Intervals:
     transactional_post_seconds: float = setting(
         "WILLOW_TRANSACTIONAL_POST_SECONDS",
         SHORT_INTERVAL,
-        "0.05",
-        "How often a node looks for posts that applications have committed with `willow_post`.",
+        "0.07",
+        "How often a node looks for posts that applications have committed with `willow_post`; while they come, "
+        "it looks four times as often.",
         unit="seconds",
     )
     reaper_seconds: float = setting(

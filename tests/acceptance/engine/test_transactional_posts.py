@@ -92,6 +92,43 @@ async def test_transactions_come_in_the_order_of_their_commits(start_cluster: St
         assert await bodies(client, "orders", 2) == ["committed first", "written first"]
 
 
+async def test_the_order_of_commits_holds_over_more_than_is_moved_at_once(
+    start_cluster: StartCluster, connect: Connect
+) -> None:
+    """As after an outage: all of it waits when the node comes."""
+    with start_cluster() as cluster:
+        cluster.node.stop()
+        async with (
+            await psycopg.AsyncConnection.connect(cluster.database_url) as late,
+            await psycopg.AsyncConnection.connect(cluster.database_url) as early,
+        ):
+            await late.execute(POST, ["orders", "written first"])
+            await early.execute("SELECT willow_post('orders', n::text) FROM generate_series(1, 600) n")
+            await early.commit()
+            await late.commit()
+        cluster.node.start()
+        cluster.node.wait_until_ready()
+        client = await connect(cluster.node)
+        assert await bodies(client, "orders", 601) == [*map(str, range(1, 601)), "written first"]
+
+
+async def test_a_delay_counts_from_the_call_not_from_the_commit(
+    application: psycopg.AsyncConnection[Any], client: Client, queue: str
+) -> None:
+    """As if the transaction had gone on for an hour after the call."""
+    call = "SELECT willow_post(%s, %s, delay => 3600)"
+    await application.execute(call, [queue, "due by now"])
+    await application.execute("UPDATE delivery_transactionalpost SET posted_at = posted_at - interval '1 hour'")
+    await application.execute(call, [queue, "in an hour"])
+    clock = await application.execute(
+        "SELECT posted_at > now() FROM delivery_transactionalpost WHERE body = 'in an hour'"
+    )
+    assert await clock.fetchone() == (True,), "the clock at the call, not at the transaction's beginning"
+    await application.commit()
+    assert await bodies(client, queue, 1) == ["due by now"]
+    await client.finds_nothing(queue)
+
+
 async def test_prepared_transactions(
     broker: Cluster, application: psycopg.AsyncConnection[Any], client: Client, queue: str
 ) -> None:

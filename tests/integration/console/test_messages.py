@@ -77,6 +77,22 @@ def test_every_field_of_the_search_counts(browser: Browser, orders: Queue) -> No
         assert 18 not in [row.index for row in rows], field
 
 
+def test_headers_are_shown_and_found_by_name(browser: Browser, orders: Queue) -> None:
+    """Their names to everybody, their values to those who may see bodies."""
+    add(orders, 17, headers={"traceparent": "00-abc", "kind": "<b>invoice</b>"})
+    add(orders, 18, headers={"kind-of": "x"})
+    add(orders, 19)
+    assert "Has a header named" in text_of(browser.get(MESSAGES))
+    for name, indexes in {"kind": [17], "traceparent": [17], "kind-of": [18], "invoice": [], "": [17, 18, 19]}.items():
+        rows = browser.get(MESSAGES, {"header": name}).context["found"].rows
+        assert sorted(row.index for row in rows) == indexes, name
+    address = reverse("console:message", args=[orders.pk, 17])
+    page = text_of(browser.get(address))
+    assert all(text in page for text in ("traceparent", "00-abc", "kind", "&lt;b&gt;invoice&lt;/b&gt;"))
+    page = text_of(staff_browser("look").get(address))
+    assert "traceparent" in page and "00-abc" not in page
+
+
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [

@@ -1,12 +1,15 @@
 """The shop of examples/shop: all of its processes beside a real broker, and a customer in front of the page."""
 
 import asyncio
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.cookiejar import CookieJar
+from itertools import takewhile
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
@@ -17,7 +20,8 @@ import pytest
 from tests.acceptance.api.conftest import Call, api, operator_key
 from tests.support import fixtures
 from tests.support.cluster import PATIENCE, Cluster
-from tests.support.launched_willow import free_port
+from tests.support.launched_willow import LaunchedWillow, free_port, run_willow
+from willow_site.launcher.foreground import without_settings
 
 __all__ = ["api", "operator_key"]
 
@@ -64,11 +68,18 @@ def shop(broker: Cluster, tmp_path: Path) -> Iterator[Customer]:
 
 @contextmanager
 def running(*arguments: str) -> Iterator[None]:
-    """Until the end of the block, where every process must end in good order."""
     command = [sys.executable, str(ROOT / "examples/shop/start.py"), *arguments]
-    process = subprocess.Popen(command, env={"PYTHONPATH": str(ROOT / "sdk")}, stderr=subprocess.PIPE, text=True)
-    try:
+    with started(command, env={"PYTHONPATH": str(ROOT / "sdk")}):
         yield
+
+
+@contextmanager
+def started(command: list[str], env: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
+    """Until the end of the block, where every process must end in good order."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
+    try:
+        yield process
     finally:
         process.terminate()
         _, said = process.communicate(timeout=2 * PATIENCE)
@@ -90,3 +101,39 @@ async def test_an_order_goes_all_its_ways(shop: Customer, api: Call, tmp_path: P
     assert (await api("POST", "schedules", nightly)).status == 201
     await api("POST", "schedules/shop-nightly/run")
     await shop.sees("1 orders, 22.41 in all")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What the shop needs of this one, as a fresh clone has it."""
+    folder = tmp_path / "checkout"
+    for name in ("examples", "sdk"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".venv", "data", "__pycache__"))
+    (folder / "willow").symlink_to(ROOT / "willow")
+    return folder
+
+
+async def test_the_command_that_a_newcomer_types(checkout: Path, home: Path, port: int) -> None:
+    """Installed from the start, beside a `./willow up`."""
+    with LaunchedWillow(home, port=free_port()) as willow:
+        willow.wait_until_ready()
+        options = ("--port", str(port), "--willow", f"ws://127.0.0.1:{willow.port}/connect/", "--home", str(home))
+        with started([str(checkout / "examples/shop/run"), *options], env=a_newcomers_environ()) as shop:
+            assert shop.stdout is not None
+            said = await asyncio.to_thread(list, takewhile(is_not_open, shop.stdout))
+            assert any("shop-nightly" in line for line in said), said
+            customer = Customer(f"http://127.0.0.1:{port}/")
+            await customer.sees("None yet. Order something.")
+            customer.order("Lantern", "you@example.org")
+            ran = await asyncio.to_thread(run_willow, "manage", "--home", str(home), "schedule", "run", "shop-nightly")
+            assert ran.returncode == 0, ran.stderr
+            await customer.sees("1 orders, ")
+
+
+def a_newcomers_environ() -> dict[str, str]:
+    of_these_tests = ("DJANGO_SETTINGS_MODULE", "PYTHONPATH", "VIRTUAL_ENV")
+    return {name: value for name, value in without_settings(os.environ).items() if name not in of_these_tests}
+
+
+def is_not_open(line: str) -> bool:
+    return not line.startswith("The shop is open")

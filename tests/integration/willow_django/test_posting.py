@@ -1,9 +1,12 @@
 """Posts of a Django project: with the commit, or at once."""
 
+import json
+
 import pytest
 from willow_client import Client
 
 from tests.integration.willow_django.conftest import Project
+from tests.support.cluster import Cluster
 
 POST = "from willow_django import post, apost\n"
 
@@ -144,6 +147,18 @@ print(json.dumps(said))
 """
     )
     assert complaints == list(wrong)
+
+
+async def test_the_schema_of_willow_need_not_be_on_the_search_path(
+    broker: Cluster, shop: Project, client: Client, queue: str
+) -> None:
+    broker.query("CREATE SCHEMA IF NOT EXISTS shop")
+    databases = json.loads(shop.environ["SHOP_DATABASES"])
+    databases["default"]["OPTIONS"] = {"options": "-c search_path=shop"}
+    shop.environ["SHOP_DATABASES"] = json.dumps(databases)
+    shop.environ["SHOP_WILLOW"] = json.dumps(json.loads(shop.environ["SHOP_WILLOW"]) | {"SCHEMA": "public"})
+    shop.python(POST + f"with transaction.atomic(): post({queue!r}, 'found', headers={{'a': 'b'}})")
+    assert await bodies(client, queue, 1) == ["found"]
 
 
 async def test_awaited_posts(shop: Project, client: Client, queue: str) -> None:

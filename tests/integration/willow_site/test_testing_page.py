@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.launched_willow import free_port
 from willow_site.launcher.foreground import without_settings
 from willow_site.project_folder import PROJECT_FOLDER
 
@@ -16,15 +15,14 @@ PATIENCE = 300  # seconds
 
 
 @pytest.mark.long
-def test_its_fixtures_and_its_test_pass(tmp_path: Path) -> None:
+def test_its_test_passes(tmp_path: Path) -> None:
     page = (PROJECT_FOLDER / "docs" / "testing.md").read_text()
-    conftest, test = re.findall(r"```python\n(.*?)```", page, re.S)
-    conftest = conftest.replace("/path/to/willow/willow", str(PROJECT_FOLDER / "willow"))
-    (tmp_path / "conftest.py").write_text(conftest.replace("18080", str(free_port())))
+    [test] = re.findall(r"```python\n(.*?)```", page, re.S)
     (tmp_path / "test_shop.py").write_text(test)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    plugins = ("-p", "willow_testing.plugin", "-p", "no:django", "-p", "no:cacheprovider")
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:django", "-p", "no:cacheprovider", str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", *plugins, "--willow-checkout", str(PROJECT_FOLDER), str(tmp_path)],
         cwd=tmp_path,
         env={**without_settings(os.environ), "PYTHONPATH": str(PROJECT_FOLDER / "sdk")},
         capture_output=True,

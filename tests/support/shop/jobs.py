@@ -7,8 +7,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from willow_django import carried
+from django.utils import timezone
+from willow_django import carried, post
 from willow_django.limits import SoftTimeLimitExceeded
+from willow_django.models import TaskRecord
 from willow_django.tasks import task
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -85,6 +87,23 @@ def until_there_is(path: str) -> None:
     Path(f"{path}.{uuid.uuid4().hex}.begun").touch()
     while not Path(path).exists():
         time.sleep(0.01)
+
+
+@task
+def written_twice() -> None:
+    for _ in range(2):
+        TaskRecord.objects.bulk_create([TaskRecord(id="twice", priority=0, arguments={}, enqueued_at=timezone.now())])
+
+
+@task
+def writes_and_fails() -> None:
+    post("written", "before it failed")
+    raise ValueError("it failed")
+
+
+@task(unique="again")
+def again() -> None:
+    again.enqueue()
 
 
 @task

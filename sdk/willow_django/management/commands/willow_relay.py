@@ -11,7 +11,7 @@ from willow_client import WillowError, sync
 
 from willow_django.conf import willow_settings
 from willow_django.connections import blocking_client
-from willow_django.relaying import relay_all
+from willow_django.relaying import relay_all, take_up_again
 
 logger = logging.getLogger("willow_django")
 
@@ -24,11 +24,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--once", action="store_true", help="bring what waits now, and end")
+        parser.add_argument("--again", action="store_true", help="first take up again what the broker has refused")
         parser.add_argument("--poll", type=float, default=1.0, help="seconds between two looks while nothing comes (1)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         settings = willow_settings()
         client = blocking_client()
+        if options["again"]:
+            self.stdout.write(f"Taking up {take_up_again(settings.database)} posts again")
         if options["once"]:
             relay_all(client, settings.database)
             return

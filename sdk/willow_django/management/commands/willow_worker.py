@@ -8,6 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.autoreload import run_with_reloader
 from willow_client import WillowError
 
+from willow_django.connections import blocking_client
+from willow_django.task_queues import make_once
 from willow_django.tasks import WillowBackend
 from willow_django.tasks_api import task_backends
 from willow_django.worker import WorkerPlan, work
@@ -77,6 +79,10 @@ class Command(BaseCommand):
 
     def _run(self, backend: WillowBackend, plan: WorkerPlan) -> None:
         self.stdout.write(f"Working on tasks of {', '.join(plan.queues)}, {plan.concurrency} at a time")
+        if backend.group_in_flight is not None:
+            for name in plan.queues:
+                make_once(blocking_client(), backend, backend.queue_of(name))
+            blocking_client().close()
         try:
             asyncio.run(work(backend, plan))
         except WillowError as error:
