@@ -167,6 +167,8 @@ async def test_replies_count_as_posts_and_one_that_is_refused_can_be_sent_again(
         await client.expect(label, notice="sync")
     for fields in finishes[4:]:
         await client.expect(await client.begin("finish", **fields, response="sync"), notice="sync")
+
+
 async def test_of_too_many_messages_under_way_only_those_who_sent_many_are_refused(
     broker: Cluster, client: Client, other: Client, queue: str
 ) -> None:
