@@ -141,9 +141,9 @@ class StreamReader:
 
     @property
     def _places_for_new(self) -> int:
-        if self.cursor < self._sent_before:  # an earlier session was sent these
-            return self._places.free
-        return min(self._places.free, MOST_OPEN - len(self.unacked) - len(self.acked_above))
+        """Also for those that an earlier session was sent: of them it is known already which are acknowledged."""
+        sent_before = self._sent_before - self.cursor
+        return min(self._places.free, max(sent_before, MOST_OPEN - len(self.unacked) - len(self.acked_above)))
 
     def _read_again(self, failed: Sequence[Outstanding], found: Found) -> None:
         self._reading = False

@@ -247,3 +247,21 @@ async def test_claims_of_an_earlier_connection_are_released_on_any_node(
     await there.send({"type": "release", "label": 99, "response": "write"})
     await there.expect(99, notice="write")
     assert [message["attempt"] for message in await there.fetch_all(queue, 2)] == [1, 1]
+
+
+async def test_very_many_that_wait_behind_a_register_are_all_answered_and_in_their_order(
+    client: Client, queue: str, name: str
+) -> None:
+    await client.post(queue, "m")
+    message = await client.fetch(queue)
+    shard, many = (await client.create(f"{queue}-other"))["shard"], 3000
+    unknown = [{"queue": f"{queue}-other", "shard": shard, "sequence": number + 1} for number in range(many)]
+    releases = [{"type": "release", "messages": unknown, "label": client.label()} for _ in range(3)]
+    register = {"type": "register", "name": name, "persistent": False, "label": client.label()}
+    behind = [{"type": "release"}, {"type": "fetch", "queue": queue, "label": client.label()}]
+    await client.send(register, *releases, *behind)
+    await client.expect(register["label"], type="registered")
+    for command in releases:
+        errors = [await client.next(command["label"]) for _ in range(many)]
+        assert {error["code"] for error in errors} == {"NoObject"}
+    await client.expect(behind[1]["label"], type="message", index=message["index"], attempt=1)

@@ -12,9 +12,8 @@ import pytest
 from delivery.commands.release import RELEASED_AT_ONCE
 from delivery.engine.open_reads import SHARE_OF_CALLER
 from delivery.engine.post_lanes import LARGE_BYTES
-from delivery.sessions.readings import MOST_TERMS_BYTES, terms_size
 from delivery.sessions.reads import FEW_SHARE
-from tests.support.client import Client, Fields, connected
+from tests.support.client import Client, connected
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.fixtures import Connect, StartCluster
 from tests.support.http import call
@@ -187,37 +186,17 @@ async def test_of_too_many_messages_under_way_only_those_who_sent_many_are_refus
         await client.expect(label, notice="sync")
 
 
-def releases_of(client: Client, queue: str, shard: int) -> list[Fields]:
-    """Of messages that nobody holds."""
-    unknown = [{"queue": queue, "shard": shard, "sequence": number + 1} for number in range(RELEASED)]
-    return [{"type": "release", "messages": unknown, "label": client.label()} for _ in range(3)]
-
-
-async def all_are_refused(client: Client, releases: list[Fields]) -> None:
-    for command in releases:
-        errors = [await client.next(command["label"]) for _ in range(RELEASED)]
-        assert {error["code"] for error in errors} == {"NoObject"}
-
-
 async def test_a_release_of_very_many_messages_is_taken_in_slices(broker: Cluster, client: Client, queue: str) -> None:
-    releases = releases_of(client, queue, (await client.create(queue))["shard"])
+    shard = (await client.create(queue))["shard"]
+    unknown = [{"queue": queue, "shard": shard, "sequence": number + 1} for number in range(RELEASED)]
+    releases = [{"type": "release", "messages": unknown, "label": client.label()} for _ in range(3)]
     with locked(broker, "LOCK TABLE delivery_message IN ACCESS EXCLUSIVE MODE"):
         await client.send(*releases)
         waiting = await waiting_in_lane(broker, "claims", 1)
         assert waiting < CONNECTION_COMMANDS + 2 * RELEASED_AT_ONCE
-    await all_are_refused(client, releases)
-
-
-async def test_what_waits_behind_a_register_is_taken_in_slices_too(client: Client, queue: str, name: str) -> None:
-    await client.post(queue, "m")
-    message = await client.fetch(queue)
-    releases = releases_of(client, f"{queue}-other", (await client.create(f"{queue}-other"))["shard"])
-    register = {"type": "register", "name": name, "label": client.label()}
-    behind = [{"type": "release"}, {"type": "fetch", "queue": queue, "label": client.label()}]
-    await client.send(register, *releases, *behind)
-    await client.expect(register["label"], type="registered")
-    await all_are_refused(client, releases)
-    await client.expect(behind[1]["label"], type="message", index=message["index"], attempt=1)
+    for command in releases:
+        errors = [await client.next(command["label"]) for _ in range(RELEASED)]
+        assert {error["code"] for error in errors} == {"NoObject"}
 
 
 async def test_whoever_has_very_many_reads_waiting_leaves_room_for_others(
@@ -302,25 +281,6 @@ async def test_a_connection_reads_so_many_queues_and_no_more(client: Client, oth
     await client.expect(first, type="message", body="read")
     await client.begin("unsubscribe", queue, label=first)
     await client.subscribe(queue, tags=["b"], match="any")
-
-
-@pytest.mark.parametrize("command", ["fetch", "pop", "subscribe"])
-async def test_the_names_and_tags_that_a_connection_reads_by_have_a_bound(
-    client: Client, queue: str, command: str
-) -> None:
-    waits = {"fetch": {"block_timeout": 60}, "pop": {"timeout": 60}, "subscribe": {}}[command]
-    tags = [f"{number:0200}" for number in range(64)]
-    most = MOST_TERMS_BYTES // terms_size(queue, tags)
-    for number in range(most):
-        tags[0] = f"{number:0200}"
-        begun = await client.begin(command, queue, tags=tags, match="strict", **waits)
-    await client.heard_everything()
-    assert all(frame["type"] == "subscribed" for frame in client.unread())
-    refused = await client.begin(command, queue, tags=[*tags[1:], "another"], match="strict", **waits)
-    await client.expect(refused, type="error", code="Overloaded", key="tags")
-    if command == "subscribe":
-        await client.begin("unsubscribe", queue, label=begun)
-        await client.subscribe(queue, tags=[*tags[1:], "another"], match="strict")
 
 
 PLACES = "SELECT (free_places ->> %s)::int FROM clients_node"

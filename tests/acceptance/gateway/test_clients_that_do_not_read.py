@@ -164,9 +164,9 @@ async def test_who_asks_for_much_and_reads_nothing_is_given_a_part_of_it_and_clo
 async def test_connections_that_each_leave_little_unread_are_bounded_in_all(
     cluster: Cluster, client: Client, queue: str
 ) -> None:
-    await post_large(client, queue, 70)
+    await post_large(client, queue, 98)
     given_up = scrape(cluster.node).value("willow_sockets_given_up_total")
-    mutes = [RawWebSocket(cluster.node.url) for _ in range(10)]
+    mutes = [RawWebSocket(cluster.node.url) for _ in range(14)]
     for mute in mutes:
         mute.send({"type": "fetch", "queue": queue, "count": 7, "block_timeout": 60})  # less than makes it crowded
     assert await asyncio.to_thread(
@@ -181,11 +181,13 @@ async def test_connections_that_each_leave_little_unread_are_bounded_in_all(
 async def test_answers_over_http_that_nobody_reads_are_bounded_in_all(
     cluster: Cluster, client: Client, queue: str
 ) -> None:
-    await post_large(client, queue, 80)
+    for _ in range(20):
+        await client.post(queue, "x" * (3 * MEBIBYTE))
     given_up = scrape(cluster.node).value("willow_sockets_given_up_total")
-    callers = [HttpCaller(cluster) for _ in range(10)]
+    callers = [HttpCaller(cluster) for _ in range(5)]
     for caller in callers:
-        caller.ask("/api/messages/fetch", {"queue": queue, "count": 8})
+        for _ in range(4):
+            caller.ask("/api/messages/fetch", {"queue": queue})
     assert await asyncio.to_thread(
         wait_until, lambda: scrape(cluster.node).value("willow_sockets_given_up_total") > given_up, PATIENCE
     )

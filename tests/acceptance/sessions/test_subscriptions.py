@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from delivery.sessions.readings import MOST_TERMS_BYTES, terms_size
 from tests.support.client import Client, Fields, claim
 from tests.support.cluster import Cluster
 from tests.support.fixtures import Connect, StartCluster
@@ -345,3 +346,23 @@ async def test_a_reader_of_a_stream_that_starts_again_misses_nothing(
 async def test_unsubscribing_from_nothing_is_no_object(client: Client) -> None:
     await client.send({"type": "unsubscribe", "label": 70})
     await client.expect(70, type="error", code="NoObject", key="70")
+
+
+@pytest.mark.parametrize("command", ["fetch", "pop", "subscribe"])
+async def test_the_names_and_tags_that_a_connection_reads_by_have_a_bound(
+    client: Client, queue: str, command: str
+) -> None:
+    waits = {"fetch": {"block_timeout": 60}, "pop": {"timeout": 60}, "subscribe": {}}[command]
+    tags = [f"{number:0200}" for number in range(64)]
+    most = MOST_TERMS_BYTES // terms_size(queue, tags)
+    for number in range(most):
+        tags[0] = f"a{number:0199}"
+        begun = await client.begin(command, queue, tags=tags, match="strict", **waits)
+    await client.heard_everything()
+    assert all(frame["type"] == "subscribed" for frame in client.unread())
+    tags[0] = f"b{0:0199}"
+    refused = await client.begin(command, queue, tags=tags, match="strict", **waits)
+    await client.expect(refused, type="error", code="Overloaded", key="tags")
+    if command == "subscribe":
+        await client.begin("unsubscribe", queue, label=begun)
+        await client.subscribe(queue, tags=tags, match="strict")

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from psycopg.rows import dict_row
@@ -74,7 +75,7 @@ async def test_headers_count_in_what_a_statement_hands_out(
         left -= len(taken)
 
 
-async def take(connection: StatementConnection, queue: QueueRecord, way: str, places: int) -> list:
+async def take(connection: StatementConnection, queue: QueueRecord, way: str, places: int) -> list[Any]:
     wishes, demand = [Wish()] * places, QueueDemand(queue.id, places, LOWEST_RANK, 0)
     if way == "claim":
         return await claim(connection, [demand], wishes, node_id=NODE)

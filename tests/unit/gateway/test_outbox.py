@@ -40,6 +40,10 @@ class Reader:
         for _ in range(frames):
             self.outbox.put(frame)
 
+    def leave(self) -> None:
+        self.outbox.end()
+        self.writing.cancel()
+
     async def close_code(self) -> int:
         self.reads.set()
         await self.writing
@@ -90,7 +94,7 @@ async def test_who_has_much_is_closed_though_no_connection_alone_has_too_much() 
     assert [bool(reader.outbox.size) for reader in readers] == [True, False, True, True]
     assert await readers[1].close_code() == TOO_SLOW
     for reader in readers:
-        reader.outbox.end()
+        reader.leave()
     assert unread.bytes == 0
 
 
@@ -107,8 +111,8 @@ async def test_what_a_socket_has_not_sent_counts_until_it_is_looked_at_again() -
     other.is_sent(CROWDED)
     other.is_sent(1)  # with what was unsent before, that would be too much
     assert (unread.given_up, unread.bytes) == (0, (CROWDED + 1) * FRAME_BYTES)
-    slow.outbox.end()
-    other.outbox.end()
+    slow.leave()
+    other.leave()
     assert unread.bytes == 0
 
 
