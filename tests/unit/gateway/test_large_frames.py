@@ -12,7 +12,7 @@ import pytest
 from delivery.gateway.large_frames import LITTLE_PART, Decoded, LargeFrames, decode
 from delivery.protocol.commands import Pop, Post
 from delivery.protocol.errors import Code, FrameError
-from tests.fuzz.mutations import BINCODE
+from tests.fuzz.seeds import BINCODE
 from tests.unit.protocol.samples import LIMITS
 
 BODY = "é" * 300_000
