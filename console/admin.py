@@ -46,11 +46,34 @@ class AuditedAdmin(FiltersOnly, ModelAdmin):
             return super().changelist_view(request, extra_context)
 
 
+class RightsBySuperusers(AuditedAdmin):
+    """Nobody gets more rights by changing accounts: only superusers give any."""
+
+    rights: tuple[str, ...]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        given = super().get_readonly_fields(request, obj)
+        return given if request.user.is_superuser else (*given, *self.rights)
+
+
 @admin.register(User)
-class UserAdmin(AuditedAdmin, DjangoUserAdmin):
+class UserAdmin(RightsBySuperusers, DjangoUserAdmin):
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+    rights = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and _may_be(request.user, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_be(request.user, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Where many are deleted at once, Django asks about their kind only."""
+        shown, counts, needed, protected = super().get_deleted_objects(objs, request)
+        stronger = [str(one) for one in objs if not _may_be(request.user, one)]
+        return shown, counts, needed, [*protected, *stronger]
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         with transaction.atomic():
@@ -58,5 +81,12 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):
 
 
 @admin.register(Group)
-class GroupAdmin(AuditedAdmin, DjangoGroupAdmin):
-    pass
+class GroupAdmin(RightsBySuperusers, DjangoGroupAdmin):
+    rights = ("permissions",)
+
+
+def _may_be(user: Any, other: User | None) -> bool:
+    """Whether what an account may do is no more than what the user may do, who could log in with it."""
+    if user.is_superuser or other is None:
+        return True
+    return not other.is_superuser and other.get_all_permissions() <= user.get_all_permissions()

@@ -22,9 +22,12 @@ from delivery.operating.permissions import May, allowed, refusal
 NOTHING: Grants = {}
 # What staff need, apart from the right to make or change keys, to give a permission away.
 NEEDED_TO_GIVE = {
-    Permission.ADMIN.value: May.GRANT_ADMIN,
-    Permission.FETCH.value: May.SEE_BODIES,
-    Permission.SERVE.value: May.SEE_BODIES,
+    Permission.ADMIN.value: (May.GRANT_ADMIN,),
+    Permission.POST.value: (May.CHANGE_MESSAGES,),
+    Permission.REQUEST.value: (May.CHANGE_MESSAGES,),
+    Permission.FETCH.value: (May.SEE_BODIES, May.CHANGE_MESSAGES),
+    Permission.SERVE.value: (May.SEE_BODIES, May.CHANGE_MESSAGES),
+    Permission.CREATE.value: (May.CREATE_QUEUES,),
 }
 
 
@@ -111,9 +114,10 @@ def _check_may_give(by: Operator, grants: Grants, has: Grants = NOTHING) -> None
         return
     for pattern, permissions in grants.items():
         for permission in in_usual_order((permissions - has.get(pattern, frozenset())) & NEEDED_TO_GIVE.keys()):
-            may = NEEDED_TO_GIVE[permission]
-            if not allowed(by.user, may):
-                raise ValidationError(f"{refusal(may)} Without it, you cannot give the grant {pattern}:{permission}.")
+            for may in NEEDED_TO_GIVE[permission]:
+                if not allowed(by.user, may):
+                    refused = f"Without it, you cannot give the grant {pattern}:{permission}."
+                    raise ValidationError(f"{refusal(may)} {refused}")
 
 
 def _audit_new(new: NewKey, action: str, by: Operator, **details: str) -> None:
