@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from api import keys
 from api.access import operator_of, require_operator
 from api.fields import Name, Seconds, Strict
-from api.keys import KeySerializer, shown_key
+from api.keys import AddressesField, KeySerializer, QuotasSerializer, shown_key
 from api.views import ApiView, found
 from clients.grants import EXAMPLE, check_grants, read_grants
 from clients.models import Key
@@ -43,6 +43,8 @@ class CreateKeySerializer(Strict):
         child=GrantField(max_length=300), max_length=MOST_GRANTS, default=list, help_text=f"Such as {EXAMPLE}."
     )
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
+    quotas = QuotasSerializer(default=dict)
+    addresses = AddressesField(default=list)
 
 
 class RotateSerializer(Strict):
@@ -76,6 +78,8 @@ class KeysApi(keys.KeysApi):
             persistent=sent["persistent"],
             grants=read_grants(sent["grants"]),
             expires_at=sent.get("expires_at"),
+            quotas=sent["quotas"],
+            addresses=sent["addresses"],
             by=operator_of(request),
         )
         return Response(shown_new(new), status=201)

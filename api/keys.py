@@ -46,11 +46,15 @@ class KeySerializer(serializers.Serializer):
     addresses = serializers.ListField(child=serializers.CharField(), help_text="Empty: it is good from everywhere.")
 
 
+class AddressesField(serializers.ListField):
+    def __init__(self, **how: Any) -> None:
+        child = serializers.CharField(max_length=50)
+        super().__init__(**{"child": child, "max_length": 100, "help_text": "Such as 10.0.0.0/8.", **how})
+
+
 class KeyChangeSerializer(Strict):
     quotas = QuotasSerializer(required=False)
-    addresses = serializers.ListField(
-        child=serializers.CharField(max_length=50), required=False, max_length=100, help_text="Such as 10.0.0.0/8."
-    )
+    addresses = AddressesField(required=False)
 
 
 def shown_key(key: Key) -> dict[str, Any]:

@@ -50,14 +50,18 @@ class Command(BaseCommand):
         create.add_argument("--from", action="append", default=[], dest="addresses", metavar="NETWORK", help=RANGE)
         create.set_defaults(act=self._create)
 
-        quota = actions.add_parser("quota", help="set the quotas of a key; those that are not named get their default")
+        quota = actions.add_parser(
+            "quota", help="show the quotas of a key, or set them; then those that are not named get their default"
+        )
         quota.add_argument("key", help=KEY)
         quota.add_argument("quotas", nargs="*", metavar="NAME=NUMBER", help=QUOTA)
+        quota.add_argument("--defaults", action="store_true", help="all that are not named get their default")
         quota.set_defaults(act=self._quota)
 
-        addresses = actions.add_parser("addresses", help="set the networks from which a key is good")
+        addresses = actions.add_parser("addresses", help="show or set the networks from which a key is good")
         addresses.add_argument("key", help=KEY)
-        addresses.add_argument("networks", nargs="*", metavar="NETWORK", help=f"{RANGE}; none: everywhere")
+        addresses.add_argument("networks", nargs="*", metavar="NETWORK", help=RANGE)
+        addresses.add_argument("--everywhere", action="store_true", help="it is good from everywhere")
         addresses.set_defaults(act=self._addresses)
 
         listing = actions.add_parser("list", help="list keys, including ended ones")
@@ -99,14 +103,23 @@ class Command(BaseCommand):
         )
         self._print_once(new)
 
-    def _quota(self, *, key: str, quotas: list[str], **common: Any) -> None:
+    def _quota(self, *, key: str, quotas: list[str], defaults: bool, **common: Any) -> None:
+        """Without a quota it only shows them: what a slip would reset protects the others."""
         record, wanted = key_with_prefix(key), read_quotas(quotas)
-        key_set_quotas(key=record, quotas=wanted, by=at_shell())
-        for line in written_quotas(asdict(effective_quotas(wanted))):
-            self.stdout.write(line)
+        if quotas or defaults:
+            key_set_quotas(key=record, quotas=wanted, by=at_shell())
+        own = wanted if quotas or defaults else record.quotas
+        for name, value in asdict(effective_quotas(own)).items():
+            self.stdout.write(f"{name}={value}{'' if name in own else ' (default)'}")
 
-    def _addresses(self, *, key: str, networks: list[str], **common: Any) -> None:
-        key_set_addresses(key=key_with_prefix(key), addresses=networks, by=at_shell())
+    def _addresses(self, *, key: str, networks: list[str], everywhere: bool, **common: Any) -> None:
+        if networks and everywhere:
+            raise CommandError("Give either networks or --everywhere.")
+        record = key_with_prefix(key)
+        if networks or everywhere:
+            key_set_addresses(key=record, addresses=networks, by=at_shell())
+        else:
+            networks = record.addresses
         self.stdout.write(f"The key {key} is good from {', '.join(networks) or 'everywhere'}.")
 
     def _list(self, *, client: str | None, **common: Any) -> None:

@@ -211,8 +211,13 @@ async def test_quotas_and_addresses_over_rest(broker: Cluster) -> None:
     change = {"quotas": {"connections": 5}, "addresses": ["10.0.0.0/8"]}
     changed = (await call(broker.node, "PATCH", path, change, headers=operator.headers)).json
     assert (changed["own_quotas"], changed["addresses"]) == ({"connections": 5}, ["10.0.0.0/8"])
+    wish = {"client": "made-with-quotas", "quotas": {"queues": 3}, "addresses": ["10.0.0.0/8"]}
+    made = (await call(broker.node, "POST", "/api/keys", wish, headers=operator.headers)).json
+    assert (made["own_quotas"], made["quotas"]["queues"], made["addresses"]) == ({"queues": 3}, 3, ["10.0.0.0/8"])
     for wrong in ({"quotas": {"conections": 1}}, {"quotas": {"queues": -1}}, {"addresses": ["10.0.0.1/8"]}):
         assert (await call(broker.node, "PATCH", path, wrong, headers=operator.headers)).status == 400
+        wish = {"client": "made-with-quotas", **wrong}
+        assert (await call(broker.node, "POST", "/api/keys", wish, headers=operator.headers)).status == 400
     for method in ("GET", "PATCH"):
         assert (await call(broker.node, method, path, {}, headers=make_key(broker, EVERYTHING).headers)).status == 403
 

@@ -218,8 +218,10 @@ def test_what_is_done_at_the_shell_is_audited_and_logged(caplog: pytest.LogCaptu
 def test_quotas_and_addresses_are_set_shown_and_handed_on(key: str) -> None:
     prefix = key[:PREFIX_LENGTH]
     shown = run_key("quota", prefix, "connections=10", "posts_per_second=0").splitlines()
-    assert "connections=10" in shown and "queues=10000" in shown, "with the defaults"
+    assert "connections=10" in shown and "queues=10000 (default)" in shown
+    assert run_key("quota", prefix).splitlines() == shown, "without a quota it changes none"
     run_key("addresses", prefix, "10.0.0.0/8", "192.168.1.7")
+    assert run_key("addresses", prefix).endswith("is good from 10.0.0.0/8, 192.168.1.7/32.")
     [line] = [line for line in run_key("list").splitlines() if line.startswith(prefix)]
     assert "connections=10 posts_per_second=0  10.0.0.0/8 192.168.1.7/32  " in line
     new = of(run_key("rotate", prefix))
@@ -228,6 +230,10 @@ def test_quotas_and_addresses_are_set_shown_and_handed_on(key: str) -> None:
         ["10.0.0.0/8", "192.168.1.7/32"],
     )
     assert answer_to(key) == NOT_VALID
+    assert "connections=1000 (default)" in run_key("quota", new.prefix, "--defaults")
+    run_key("addresses", new.prefix, "--everywhere")
+    new.refresh_from_db()
+    assert (new.quotas, new.addresses) == ({}, [])
 
 
 @pytest.mark.parametrize(
