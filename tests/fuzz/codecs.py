@@ -7,9 +7,12 @@ from delivery.protocol import json as json_codec
 from delivery.protocol.commands import Command
 from delivery.protocol.errors import FrameError
 from delivery.protocol.frames import Error
-from tests.fuzz.mutations import BINCODE, JSON, mutated
+from tests.fuzz.mutations import mutated, mutated_large
+from tests.fuzz.seeds import BINCODE, JSON, large_frame
 from tests.unit.protocol.samples import LIMITS
 
+LARGE = 1 / 2_000  # of the frames: each takes as long as hundreds of others
+LONGEST_SHOWN = 100_000  # bytes
 ENCODERS = (json_codec.Encoder(LIMITS), bincode.Encoder(LIMITS))
 
 
@@ -18,9 +21,13 @@ def fuzz_codecs(frames: int, chance: random.Random) -> list[str]:
     found = []
     for number in range(frames):
         is_json = bool(number % 2)
-        data = mutated(chance, JSON if is_json else BINCODE)
+        seeds = JSON if is_json else BINCODE
+        if chance.random() < LARGE:
+            data = mutated_large(chance, large_frame(chance, is_json=is_json), seeds)
+        else:
+            data = mutated(chance, seeds)
         if (fault := _fault(is_json, data)) is not None:
-            found.append(f"{'JSON' if is_json else 'bincode'} {data.hex()}: {fault}")
+            found.append(f"{'JSON' if is_json else 'bincode'} {_shown(data)}: {fault}")
     return found
 
 
@@ -36,3 +43,7 @@ def _fault(is_json: bool, data: bytes) -> str | None:
     except Exception as error:
         return repr(error)
     return None if decoded else "no answer at all"
+
+
+def _shown(data: bytes) -> str:
+    return data.hex() if len(data) <= LONGEST_SHOWN else f"{data[:LONGEST_SHOWN].hex()}… ({len(data)} bytes)"

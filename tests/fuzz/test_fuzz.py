@@ -30,4 +30,5 @@ async def test_sessions_outlast_everything_and_disturb_nobody(broker: Cluster) -
     findings = await fuzz_sessions(broker.node.url, 2_000, random.Random(SEED))
     assert findings.faults == []
     assert findings.frames > 500
+    assert findings.large > 0
     assert findings.neighbours_rounds > 0
