@@ -44,13 +44,16 @@ def locked(broker: Cluster, statement: str, *parameters: object) -> Iterator[Non
         connection.rollback()
 
 
-async def test_lookups_of_unknown_queues_hold_up_no_hello_and_no_heartbeat(broker: Cluster, client: Client) -> None:
+@pytest.mark.parametrize("command", ["fetch", "pop"])
+async def test_lookups_of_unknown_queues_hold_up_no_hello_and_no_heartbeat(
+    broker: Cluster, client: Client, command: str
+) -> None:
     labels = [client.label() for _ in range(1000)]
-    fetches = [{"type": "fetch", "queue": f"unknown-{label}", "label": label} for label in labels]
+    lookups = [{"type": command, "queue": f"unknown-{command}-{label}", "label": label} for label in labels]
     beat = "SELECT heartbeat_at FROM clients_node"
     with locked(broker, "LOCK TABLE queues_queue IN ACCESS EXCLUSIVE MODE"):
-        for begin in range(0, len(fetches), 100):
-            await client.send(*fetches[begin : begin + 100])
+        for begin in range(0, len(lookups), 100):
+            await client.send(*lookups[begin : begin + 100])
         async with connected(broker.node.url) as newcomer:
             assert newcomer.greeting["type"] == "hello"
         before = broker.query(beat)
@@ -147,9 +150,6 @@ async def test_requests_that_wait_hold_no_connection_and_are_bounded(
     assert sorted(map(int, found)) == list(range(WAITS))
 
 
-async def test_a_caller_that_has_gone_takes_nothing(broker: Cluster, client: Client, queue: str) -> None:
-    shard = (await client.create(queue))["shard"]
-    _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(broker.node.http_url).port)
 async def test_clients_that_keep_their_slots_busy_leave_operators_theirs(
     broker: Cluster, client: Client, queue: str
 ) -> None:
@@ -166,6 +166,9 @@ async def test_clients_that_keep_their_slots_busy_leave_operators_theirs(
     assert {(await post).status for post in posts} == {201}
 
 
+async def test_a_caller_that_has_gone_takes_nothing(broker: Cluster, client: Client, queue: str) -> None:
+    shard = (await client.create(queue))["shard"]
+    _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(broker.node.http_url).port)
     body = b'{"queue": "%s", "timeout": 30}' % queue.encode()
     writer.write(
         b"POST /api/messages/pop/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from threading import Thread
 
 import psutil
+import pytest
 
 from tests.support.client import Client
 from tests.support.cluster import PATIENCE, Cluster
-from tests.support.raw_websocket import TEXT, RawWebSocket, frame
+from tests.support.raw_websocket import PING, TEXT, RawWebSocket, frame
 from willow_site.processes import wait_until
 
 MEBIBYTE = 1024 * 1024
@@ -66,3 +68,35 @@ async def test_a_message_in_too_many_fragments_is_too_large(broker: Cluster) -> 
     assert b'"code":"TooLarge","key":"16384"' in answer
     assert b'"label":7' in answer
     socket.close()
+
+
+FRAGMENTED = frame(b"", opcode=TEXT, final=False) + frame(b"", opcode=0, final=False) * 16_000 + frame(b"{}", opcode=0)
+FLOODS = {"pings": frame(b"", opcode=PING) * 50_000, "fragments": FRAGMENTED * 8, "nonsense": frame(b"x") * 5_000}
+LAST = frame(b'{"type": "keepalive", "label": 77}')
+
+
+def send_and_read(flooder: RawWebSocket, flood: bytes) -> None:
+    """Returns when the last frame was answered."""
+    sending = Thread(target=flooder.socket.sendall, args=(flood + LAST,))
+    sending.start()
+    answers = b""
+    while b'"label":77' not in answers:
+        more = flooder.socket.recv(MEBIBYTE)
+        assert more, "the broker closed the connection"
+        answers = answers[-100:] + more
+    sending.join()
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+async def test_others_are_served_while_tiny_frames_come(
+    broker: Cluster, client: Client, other: Client, queue: str, kind: str
+) -> None:
+    flooder, rounds = RawWebSocket(broker.node.url), 0
+    flooding = asyncio.create_task(asyncio.to_thread(send_and_read, flooder, FLOODS[kind]))
+    while not flooding.done():
+        await other.post(queue, "meanwhile")
+        await client.finish(await client.fetch(queue))
+        rounds += 1
+    await flooding
+    flooder.close()
+    assert rounds > 1

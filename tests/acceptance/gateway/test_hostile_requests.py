@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from socket import AddressFamily
 from typing import Any
 
 import psutil
@@ -141,6 +142,40 @@ async def test_many_logins_at_once_are_refused_quickly_and_probes_answer(cluster
     allowed = BURST_SECONDS + (time.monotonic() - began)  # one a second; on a slow machine more come in their time
     assert statuses.count(403) <= allowed + 1
     assert set(statuses) <= {403, 429, 503}, set(statuses)  # 403: looked at, and its form was not ours
+
+
+def outer_address() -> str:
+    """One of this machine's own: callers on the loopback have no limit."""
+    found = (one for each in psutil.net_if_addrs().values() for one in each if one.family == AddressFamily.AF_INET)
+    return next((one.address for one in found if not one.address.startswith("127.")), "")
+
+
+@pytest.mark.skipif(not outer_address(), reason="this machine has only a loopback")
+async def test_an_address_has_so_many_connections(start_cluster: StartCluster) -> None:
+    address, most = outer_address(), 3
+    settings = {"WILLOW_BIND": "0.0.0.0", "WILLOW_ADDRESS_CONNECTIONS": str(most)}
+    with start_cluster(**settings) as cluster:
+
+        async def come() -> Request:
+            return Request(*await asyncio.open_connection(address, cluster.node.port))
+
+        async def ask() -> int:
+            request = await come()
+            await request.send(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            head = await asyncio.wait_for(request._reader.readline(), PATIENCE)
+            await request.end()
+            return int(head.split()[1])
+
+        held = [await come() for _ in range(most)]
+        status, problem = await (await come()).answer()
+        assert (status, problem["code"], problem["key"]) == (503, "Overloaded", str(most))
+        assert fetch(cluster.node, "/healthz")[0] == 200, "others go on"
+        await held.pop().end()
+        async with asyncio.timeout(PATIENCE):
+            while await ask() != 200:  # until the broker has seen that one has gone
+                pass
+        for request in held:
+            await request.end()
 
 
 async def test_json_of_too_many_values_is_refused_over_http(cluster: Cluster) -> None:
