@@ -113,7 +113,7 @@ def _check_may_give(by: Operator, grants: Grants, has: Grants = NOTHING) -> None
     if by.user is None:
         return
     for pattern, permissions in grants.items():
-        for permission in in_usual_order(permissions - has.get(pattern, frozenset())):
+        for permission in in_usual_order((permissions - has.get(pattern, frozenset())) & NEEDED_TO_GIVE.keys()):
             for may in NEEDED_TO_GIVE[permission]:
                 if not allowed(by.user, may):
                     refused = f"Without it, you cannot give the grant {pattern}:{permission}."
