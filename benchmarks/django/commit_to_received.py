@@ -5,6 +5,7 @@ import random
 import time
 from dataclasses import dataclass
 from statistics import quantiles
+from typing import Any
 
 import psycopg
 import willow_client
@@ -35,7 +36,7 @@ async def measure(url: str, database_url: str, commits: int) -> Latencies:
     return Latencies(hundredths[49], hundredths[98])
 
 
-async def _latency(client: willow_client.Client, connection: psycopg.AsyncConnection[object]) -> float:
+async def _latency(client: willow_client.Client, connection: psycopg.AsyncConnection[Any]) -> float:
     received = asyncio.ensure_future(client.pop(QUEUE, block_timeout=PATIENCE))
     await connection.execute(POST)
     await connection.commit()

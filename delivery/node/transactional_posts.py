@@ -31,7 +31,8 @@ class TransactionalPostMover:
 
     @property
     def _longest(self) -> float:
-        return settings.WILLOW.transactional_post_seconds
+        seconds: float = settings.WILLOW.transactional_post_seconds
+        return seconds
 
     def pause(self) -> float:
         """Seconds until the next look: few while posts come, and twice as many with each look that finds none."""

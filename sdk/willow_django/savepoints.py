@@ -12,7 +12,11 @@ def transactions_kept_whole() -> Iterator[None]:
     """A transaction that breaks here goes on from where this began. Otherwise what was written stays, also if something
     raises: it would stay, too, where there is no transaction.
     """
-    begun = [(each, each.savepoint()) for each in connections.all(initialized_only=True) if each.in_atomic_block]
+    begun = [
+        (connection, savepoint)
+        for connection in connections.all(initialized_only=True)
+        if connection.in_atomic_block and (savepoint := connection.savepoint()) is not None
+    ]
     try:
         yield
     finally:

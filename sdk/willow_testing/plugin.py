@@ -21,12 +21,13 @@ from willow_testing.fake import FakeWillow
 START_SECONDS = 180.0  # a first start installs packages
 STOP_SECONDS = 60.0
 READY = "Willow is ready"
+CHECKOUT = "WILLOW_CHECKOUT"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("willow")
     group.addoption("--willow-url", help="a broker that runs already, instead of one for these tests")
-    group.addoption("--willow-checkout", help="the folder of Willow, where `./willow` is (WILLOW_CHECKOUT)")
+    group.addoption("--willow-checkout", help=f"the folder of Willow, where `./willow` is ({CHECKOUT})")
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +37,9 @@ def willow_url(request: pytest.FixtureRequest) -> Iterator[str]:
     if url:
         yield url
         return
-    checkout = request.config.getoption("--willow-checkout") or os.environ.get("WILLOW_CHECKOUT")
+    checkout = request.config.getoption("--willow-checkout") or os.environ.get(CHECKOUT)
     if not checkout or not (Path(checkout) / "willow").is_file():
-        pytest.fail(f"--willow-checkout (or WILLOW_CHECKOUT) must be the folder of Willow, not {checkout!r}.")
+        pytest.fail(f"--willow-checkout (or {CHECKOUT}) must be the folder of Willow, not {checkout!r}.")
     home = tempfile.mkdtemp(prefix="willow-tests-")
     Path(home).chmod(0o755)  # PostgreSQL runs as another user than root
     try:
@@ -54,6 +55,7 @@ def _running(checkout: Path, home: Path) -> Iterator[str]:
         process = subprocess.Popen(
             ["./willow", "up", "--home", str(home / "home"), "--port", str(port)],
             cwd=checkout,
+            env={name: value for name, value in os.environ.items() if name != CHECKOUT},  # no setting of a broker's
             stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,

@@ -30,7 +30,7 @@ def test_tasks_of_a_group_run_one_after_the_other(grouping: Project, tmp_path: P
         assert grouping.python(RUN + "print(json.dumps(ended(jobs.add.enqueue(1, 2)).return_value))") == 3
         assert len(list(tmp_path.glob("*.begun"))) == 1
         go.touch()
-        told = grouping.python(RUN + f"print(json.dumps([told(jobs.add.get_result(id)) for id in {ids!r}]))")
+        told = grouping.python(RUN + f"print(json.dumps([told(jobs.until_there_is.get_result(id)) for id in {ids!r}]))")
     assert [result["status"] for result in told] == ["SUCCESSFUL"] * 2
     assert len(list(tmp_path.glob("*.begun"))) == 2
 
