@@ -15,11 +15,12 @@ from willow_django.connections import new_client
 from willow_django.handling import TaskHandler
 from willow_django.health import say_healthy
 from willow_django.holding import MOST, Holding
+from willow_django.on_the_loop import OnTheLoop
 from willow_django.places import Processes, Threads
-from willow_django.records import Records
 from willow_django.task_queues import MOST_ATTEMPTS
 from willow_django.tasks import WillowBackend
 from willow_django.turns import Turns
+from willow_django.worker_records import Records
 
 logger = logging.getLogger("willow_django")
 
@@ -45,14 +46,17 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
     limits = {"soft_time_limit": plan.soft_time_limit, "hard_time_limit": plan.time_limit}
     places = (Processes if plan.run_in == "process" else Threads)(**limits)
     with stop_signals() as signals, closing(places), closing(Records()) as records:
+        on_the_loop = OnTheLoop(places, **limits)
         async with AsyncExitStack() as parts:
             client = await parts.enter_async_context(new_client())
             workers, turns = [], [Turns(plan.concurrency) for _ in plan.queues]
             for name, turns_of_queue in zip(plan.queues, turns, strict=True):
                 queue = backend.queue_of(name)
-                most_attempts = await _attempts_that_are_allowed(client, queue)
-                handler = TaskHandler(records, places, turns_of_queue, most_attempts=most_attempts, **limits)
-                worker = _worker(client, queue, handler, plan)
+                most = {
+                    "most_attempts": await _attempts_that_are_allowed(client, queue),
+                    "most_lost": backend.lost_attempts,
+                }
+                worker = _worker(client, queue, TaskHandler(records, places, on_the_loop, turns_of_queue, **most), plan)
                 if plan.prefetch is None:
                     holding = Holding(worker, turns_of_queue, plan.concurrency)
                     parts.callback(asyncio.ensure_future(holding.adapt()).cancel)
@@ -62,6 +66,7 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
             try:
                 await _until_stopped(signals, workers)
             finally:
+                records.stop()
                 _take_no_more(workers, turns)
 
 

@@ -15,6 +15,10 @@ from tests.support.launched_willow import free_port
 RUN = """
 import time
 from tests.support.shop import jobs
+from willow_django.tasks_api import task_backends
+
+def found(id):
+    return task_backends["default"].get_result(id)
 
 def ended(result):
     while not result.is_finished:
@@ -116,6 +120,7 @@ READY = """
     SELECT m.attempts FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id
     WHERE q.name = %s AND m.state = 0
 """
+LEFT = "SELECT 1 FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id WHERE q.name = %s"
 NOT_SUCCESSFUL = """
     SELECT status, worker_ids FROM willow_django_taskrecord WHERE id = ANY(%s) AND status <> 'SUCCESSFUL'
 """

@@ -13,7 +13,11 @@ TASKS = {
     "default": {
         "BACKEND": "willow_django.tasks.WillowBackend",
         "QUEUES": ["default", "emails"],
-        "OPTIONS": {"PREFIX": os.environ["SHOP_PREFIX"], "CONTEXT": ["tests.support.shop.jobs.request_id"]},
+        "OPTIONS": {
+            "PREFIX": os.environ["SHOP_PREFIX"],
+            "CONTEXT": ["tests.support.shop.jobs.request_id"],
+            "LOST_ATTEMPTS": 1,
+        },
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
