@@ -41,7 +41,8 @@ class WorkerPlan:
 async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
     """Until SIGTERM or SIGINT; then no more is taken, and what runs is finished or given back.
 
-    Raises WillowError if the broker does not let it work any longer, as when its key was revoked.
+    A second signal does not wait for what runs. Raises WillowError if the broker does not let it work any longer, as
+    when its key was revoked.
     """
     limits = {"soft_time_limit": plan.soft_time_limit, "hard_time_limit": plan.time_limit}
     places = (Processes if plan.run_in == "process" else Threads)(**limits)
@@ -66,8 +67,11 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
             try:
                 await _until_stopped(signals, workers)
             finally:
+                logger.info("Stopping: no more tasks are taken")
                 records.stop()
-                _take_no_more(workers, turns)
+                for turns_of_queue in turns:
+                    turns_of_queue.stop()
+                await _drain(workers, signals)
 
 
 async def _attempts_that_are_allowed(client: willow_client.Client, queue: str) -> int:
@@ -90,13 +94,16 @@ def _worker(
     return client.worker(queue, handler, concurrency=handled, prefetch=0, drain_timeout=plan.drain_timeout)
 
 
-def _take_no_more(workers: Sequence[willow_client.QueueWorker], turns: Sequence[Turns]) -> None:
-    """Of any queue, also while another one is drained."""
-    logger.info("Stopping: no more tasks are taken")
-    for worker in workers:
-        worker.request_stop()
-    for turns_of_queue in turns:
-        turns_of_queue.stop()
+async def _drain(workers: Sequence[willow_client.QueueWorker], signals: "asyncio.Queue[int]") -> None:
+    """All at once, so that none takes more, and all have the same time."""
+    draining = asyncio.gather(*(worker.stop() for worker in workers))
+    second = asyncio.ensure_future(signals.get())
+    await asyncio.wait((draining, second), return_when=asyncio.FIRST_COMPLETED)
+    if not draining.done():
+        logger.warning("Stopping at once: what runs is given back")
+        await asyncio.gather(*(worker.stop(at_once=True) for worker in workers))
+    second.cancel()
+    await draining
 
 
 async def _until_stopped(signals: "asyncio.Queue[int]", workers: Sequence[willow_client.QueueWorker]) -> None:
