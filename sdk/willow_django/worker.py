@@ -76,7 +76,11 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
 
 async def _attempts_that_are_allowed(client: willow_client.Client, queue: str) -> int:
     """By the queue, which is made if it is not there."""
-    allowed = (await client.create(queue, retry_limit=MOST_ATTEMPTS)).retry_limit or MOST_ATTEMPTS
+    try:
+        allowed = (await client.create(queue, retry_limit=MOST_ATTEMPTS)).retry_limit or MOST_ATTEMPTS
+    except willow_client.PermissionDenied:  # a key that may only fetch
+        logger.info("This key may not create the queue %s: it should have the retry limit %d", queue, MOST_ATTEMPTS)
+        return MOST_ATTEMPTS
     if allowed < MOST_ATTEMPTS:
         logger.warning(
             "The queue %s has the retry limit %d, so no task is tried more often: set it to %d",

@@ -215,6 +215,15 @@ def test_a_worker_whose_key_is_revoked_ends_and_says_so(broker: Cluster, shop: P
     assert "Traceback" not in said and "CommandError" in said, said
 
 
+def test_a_worker_needs_no_right_but_to_fetch(broker: Cluster, shop: Project) -> None:
+    key = make_key(broker, {f"{shop.prefix}*": {"fetch"}})
+    [id] = shop.python(RUN + "print(json.dumps([jobs.third_time_lucky.enqueue().id]))")
+    shop.environ["SHOP_WILLOW"] = json.dumps(json.loads(shop.environ["SHOP_WILLOW"]) | {"TOKEN": key.secret})
+    with shop.running("willow_worker"):
+        told = shop.python(RUN + f"print(json.dumps(told(found({id!r}))))")
+    assert told["value"] == 3
+
+
 def test_a_worker_refuses_queues_that_its_backend_does_not_have(shop_elsewhere: Project) -> None:
     with pytest.raises(AssertionError, match="must name queues of TASKS"):
         shop_elsewhere.manage("willow_worker", "--queues", "other")
