@@ -40,6 +40,8 @@ class Batches(Generic[Question, Answer]):
         batch: list[tuple[Question, "asyncio.Future[Answer]"]],
         done: "asyncio.Future[Sequence[Answer | Exception]]",
     ) -> None:
+        if done.cancelled():
+            return  # the loop ends, and with it all who wait
         error = done.exception()
         outcomes = [error] * len(batch) if error is not None else done.result()
         for (_, answer), outcome in zip(batch, outcomes, strict=True):

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.utils.module_loading import import_string
 
+from willow_django.tasks_api import task_backends
+
 try:
     from opentelemetry import context as tracing
     from opentelemetry import trace
@@ -35,10 +37,10 @@ def trace_headers() -> dict[str, str]:
 
 
 @contextmanager
-def context_of(carried: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[None]:
+def context_of(job: Mapping[str, Any], backend: str, headers: Mapping[str, str]) -> Iterator[None]:
     """What was carried is in force; afterwards, what was before."""
     tokens = []
-    for path, value in carried.items():
+    for path, value in _known(job["context"], backend) if job.get("context") else ():
         variable: ContextVar[Any] = import_string(path)
         tokens.append((variable, variable.set(value)))
     attached = _attach_trace(headers)
@@ -49,6 +51,12 @@ def context_of(carried: Mapping[str, Any], headers: Mapping[str, str]) -> Iterat
             tracing.detach(attached)
         for variable, token in reversed(tokens):
             variable.reset(token)
+
+
+def _known(carried: Any, backend: str) -> list[tuple[str, Any]]:
+    """Of variables that the backend's option names: whoever can post must not have anything imported."""
+    names = task_backends.settings[backend].get("OPTIONS", {}).get("CONTEXT", ())
+    return [(path, carried[path]) for path in names if path in carried] if isinstance(carried, dict) else []
 
 
 def _attach_trace(headers: Mapping[str, str]) -> Any:

@@ -6,36 +6,48 @@ from collections.abc import Sequence
 from contextvars import Context, copy_context
 from typing import Any, TypeAlias
 
-from django.db import Error, InterfaceError, OperationalError
+from django.db import Error
 from willow_client import GiveUp, Message, Retry
 from willow_client.timetable import Timetable
 
 from willow_django.batches import Batches
 from willow_django.carried import context_of
 from willow_django.job import job_of
-from willow_django.limits import SoftTimeLimitExceeded, TimeLimitExceeded, limit
 from willow_django.models import TaskRecord
+from willow_django.on_the_loop import OnTheLoop
 from willow_django.places import Places
-from willow_django.records import Records
-from willow_django.running import Attempt, begin, never_run
+from willow_django.running import RAISED, Attempt, begin, never_run
 from willow_django.turns import Turns
+from willow_django.worker_records import Records
 
 logger = logging.getLogger("willow_django")
 
 # A task that takes longer is seen as running. One that takes less has ended before anybody could have looked.
 RUNNING_SECONDS = 0.05
+RECEIVERS_SECONDS = 10.0  # that receivers of task_finished have
 
 
 End: TypeAlias = tuple[Attempt, Context]
 
 
-def tell_finished(ends: Sequence[End]) -> list[None]:
+def tell_finished(ends: Sequence[End]) -> None:
     """That a receiver fails does not undo the task."""
     for attempt, context in ends:
         try:
             context.run(attempt.tell_finished)
         except Exception:
             logger.exception("A receiver of task_finished failed")
+
+
+async def told_in_time(ends: Sequence[End], places: Places) -> list[None]:
+    """A receiver that hangs goes on in its thread, and keeps no other task from ending."""
+    try:
+        async with asyncio.timeout(RECEIVERS_SECONDS):
+            await places.in_thread(lambda: tell_finished(ends))
+    except TimeoutError:
+        logger.warning(
+            "Receivers of task_finished take more than %g seconds: tasks end without them", RECEIVERS_SECONDS
+        )
     return [None] * len(ends)
 
 
@@ -49,23 +61,21 @@ class TaskHandler:
         self,
         records: Records,
         places: Places,
+        on_the_loop: OnTheLoop,
         turns: Turns,
         *,
         most_attempts: int,
-        soft_time_limit: float | None,
-        hard_time_limit: float | None,
+        most_lost: int,
     ) -> None:
         self._records = records
         self._places = places
+        self._on_the_loop = on_the_loop
         self._turns = turns
         self._most_attempts = most_attempts
-        self._ends: Batches[End, None] = Batches(
-            lambda ends: asyncio.ensure_future(places.in_thread(lambda: tell_finished(ends)))
-        )
+        self._most_lost = most_lost
+        self._ends: Batches[End, None] = Batches(lambda ends: asyncio.ensure_future(told_in_time(ends, places)))
         self._running: Timetable[Attempt] = Timetable(asyncio.get_running_loop(), self._note)
-        self._noted: dict[Attempt, asyncio.Future[None]] = {}  # as running
-        self._soft_time_limit = soft_time_limit
-        self._hard_time_limit = hard_time_limit
+        self._notes: set[asyncio.Future[None]] = set()  # that a task runs, on their way
 
     async def __call__(self, message: Message) -> None:
         job = job_of(message)
@@ -75,8 +85,8 @@ class TaskHandler:
             attempt = await self._begin(record, job, message.attempt)
             if attempt is None:
                 return
-            if self._places.read_records:
-                await self._records.save(attempt.record)
+            if self._places.read_records or attempt.follows_lost_ones:
+                await self._records.save_before(attempt.record)
             told = await self._run_and_note(attempt, job, message)
         finally:
             self._turns.end()
@@ -90,8 +100,6 @@ class TaskHandler:
         """What to tell the broker if the task did all right, but what it returned cannot be kept."""
         try:
             await self._records.save(attempt.record)
-        except (OperationalError, InterfaceError):
-            raise  # the database is away, whatever was returned
         except Error as error:
             told = attempt.fail_to_store(error)
             told.__cause__ = error
@@ -101,7 +109,7 @@ class TaskHandler:
 
     async def _begin(self, record: TaskRecord | None, job: dict[str, Any], number: int) -> Attempt | None:
         try:
-            return begin(record, job, number, self._most_attempts)
+            return begin(record, job, number, self._most_attempts, self._most_lost)
         except GiveUp:
             raise
         except Exception as error:  # its function is gone, or is no task: another attempt would find the same
@@ -117,28 +125,32 @@ class TaskHandler:
             return await self._run(attempt, job, message)
         finally:
             self._running.take_out(RUNNING_SECONDS, attempt)
-            noted = self._noted.pop(attempt, None)
-            if noted is not None:
-                await noted
 
     def _note(self, attempt: Attempt) -> None:
-        self._noted[attempt] = asyncio.ensure_future(self._records.save(attempt.record))
+        """Records are saved in the order in which that is asked for: its end comes after this."""
+        note = asyncio.ensure_future(self._records.note(attempt.record))
+        self._notes.add(note)
+        note.add_done_callback(self._notes.discard)
 
     async def _run(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Retry | GiveUp | None:
         try:
             attempt.succeed(await self._value(attempt, job, message))
-        except (Exception, SystemExit) as error:  # a task that leaves has failed; the worker stays
+        except RAISED as error:  # a task that leaves has failed; the worker stays
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             told = attempt.fail(error)
             told.__cause__ = error
             return told
         return None
 
     async def _value(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Any:
-        with context_of(job.get("context", {}), message.headers):
-            if not attempt.is_asynchronous:
-                return await self._places.run(attempt, message)
-            await self._places.in_thread(attempt.tell_started)
-            hard = limit(self._hard_time_limit, TimeLimitExceeded)
-            soft = limit(self._soft_time_limit, SoftTimeLimitExceeded)
-            async with hard, soft:
-                return await attempt.result.task.func(*attempt.arguments, **attempt.result.kwargs)
+        with context_of(job, attempt.record.backend, message.headers):
+            if attempt.is_asynchronous:
+                return await self._on_the_loop.run(attempt)
+            return await self._places.run(attempt, message)
+
+
+def _is_cancelled() -> bool:
+    """From outside: not if a task raised it, or awaited what was cancelled."""
+    current = asyncio.current_task()
+    return current is not None and current.cancelling() > 0

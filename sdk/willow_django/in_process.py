@@ -1,5 +1,6 @@
 """Tasks in processes of their own. This module is imported there before Django is set up."""
 
+from contextvars import copy_context
 from typing import Any
 
 import django
@@ -16,11 +17,15 @@ class RunTask:
         return _set_up, (self._soft_time_limit,)
 
     def __call__(self, message: Any) -> dict[str, Any]:
-        """What it returned, or what it raised: exceptions lose their tracebacks on the way between processes."""
+        """What it returned, or what it raised: exceptions lose their tracebacks on the way between processes.
+
+        In a context of its own, of which the next task sees nothing.
+        """
         from willow_django.job import job_of
         from willow_django.running import run_and_tell
 
-        return run_and_tell(job_of(message), self._soft_time_limit, message.attempt, message.headers)
+        run = copy_context().run
+        return run(run_and_tell, job_of(message), self._soft_time_limit, message.attempt, message.headers)
 
 
 def _set_up(soft_time_limit: float | None) -> RunTask:

@@ -1,5 +1,7 @@
 """Where blocking tasks run: in threads, or in processes, which can be ended."""
 
+import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -8,8 +10,11 @@ from willow_client.processes import InProcess
 
 from willow_django.in_process import RunTask
 from willow_django.limits import TimeLimitExceeded, limit
+from willow_django.patience import pauses
 from willow_django.running import Attempt, FailedElsewhere, connections_closed
 from willow_django.task_threads import TaskThreads
+
+logger = logging.getLogger("willow_django")
 
 
 class Places(Protocol):
@@ -32,7 +37,7 @@ class Threads:
     def __init__(self, soft_time_limit: float | None, hard_time_limit: float | None) -> None:
         self._soft_time_limit = soft_time_limit
         self._hard_time_limit = hard_time_limit
-        self._threads = TaskThreads()
+        self._threads = TaskThreads("willow task")
 
     async def run(self, attempt: Attempt, message: Message) -> Any:
         def call() -> Any:
@@ -68,16 +73,22 @@ class Processes:
         self._idle: list[InProcess] = []
 
     async def run(self, attempt: Attempt, message: Message) -> Any:
+        waits = pauses()
+        while "database_error" in (ended := await self._run(message)):
+            logger.warning("A task waits for the database: %s", ended["database_error"])
+            await asyncio.sleep(next(waits))
+        if "error" in ended:
+            raise FailedElsewhere(**ended["error"])
+        return ended["value"]
+
+    async def _run(self, message: Message) -> Any:
         process = self._idle.pop() if self._idle else InProcess(RunTask(self._soft_time_limit), "willow task")
         try:
             await process.prepare()  # to start it takes time that is not the task's
             async with limit(self._hard_time_limit, TimeLimitExceeded):
-                ended = await process.run(message)
+                return await process.run(message)
         finally:
             self._idle.append(process)
-        if "error" in ended:
-            raise FailedElsewhere(**ended["error"])
-        return ended["value"]
 
     async def in_thread(self, function: Callable[[], Any]) -> Any:
         return await self._threads.in_thread(function)

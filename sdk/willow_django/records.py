@@ -1,18 +1,15 @@
 """What became of tasks, read and written for many at once: a worker that runs eight at a time makes few statements."""
 
-import asyncio
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
-from django.db import Error, InterfaceError, OperationalError, connections, transaction
+from django.db import DataError, Error, IntegrityError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import JSONField
 
-from willow_django.batches import Batches
 from willow_django.conf import willow_settings
 from willow_django.models import TaskRecord
 
@@ -27,6 +24,8 @@ CHANGING = (
     "worker_ids",
 )
 
+BEYOND_A_LIMIT = "54"  # a class of PostgreSQL's errors, as for a text that is too long for JSON
+
 # For PostgreSQL, in the order of the model's fields. A query that Django makes takes longer to make than to ask.
 FIND_ALL = """
 SELECT id, path, backend, queue_name, priority, run_after, arguments, status, enqueued_at, started_at,
@@ -36,7 +35,8 @@ WHERE id = ANY(%s)
 """
 
 # Read and planned once for all records. That the ids are said twice keeps it on their index: otherwise it does not know
-# how few records are to come.
+# how few records are to come. A worker that was paused may have lost its task to another one meanwhile: what has
+# succeeded stays so, and that a task runs or waits is said by the latest attempt only.
 UPDATE_ALL = """
 UPDATE willow_django_taskrecord t
 SET status = n.status, started_at = n.started_at, last_attempted_at = n.last_attempted_at, finished_at = n.finished_at,
@@ -45,8 +45,13 @@ FROM jsonb_to_recordset(%s::jsonb) AS n (
     id text, status text, started_at timestamptz, last_attempted_at timestamptz, finished_at timestamptz,
     return_value jsonb, errors jsonb, worker_ids jsonb
 )
-WHERE t.id = n.id AND t.id = ANY(%s)
+WHERE t.id = n.id AND t.id = ANY(%s) AND t.status <> 'SUCCESSFUL'
+    AND (n.finished_at IS NOT NULL OR t.last_attempted_at IS NULL OR t.last_attempted_at <= n.last_attempted_at)
 """
+
+# The same for other databases. The second part is for tasks that have not ended.
+UPDATE_ONE = "UPDATE {table} SET {changes} WHERE id = %s AND status <> 'SUCCESSFUL'"
+OF_THE_LATEST_ATTEMPT = " AND (last_attempted_at IS NULL OR last_attempted_at <= %s)"
 
 
 def find_records(ids: Sequence[str]) -> list[TaskRecord | None]:
@@ -74,15 +79,39 @@ def _find_by_one_statement(ids: Sequence[str], connection: BaseDatabaseWrapper) 
     return found
 
 
-def save_each(records: Sequence[TaskRecord]) -> list[Exception | None]:
+def is_of_the_record(error: Error) -> bool:
+    """Whether the database will never take it. All else passes: a restart, a standby that only reads, a full disk."""
+    state = getattr(error.__cause__, "sqlstate", None) or getattr(error.__cause__, "pgcode", None)
+    return isinstance(error, DataError | IntegrityError) or str(state).startswith(BEYOND_A_LIMIT)
+
+
+def save_each(records: Sequence[TaskRecord]) -> list[Error | None]:
     """Together or, if the database does not take them all, one by one: what is wrong with one is its own."""
     try:
-        save_records(records)
+        connected(save_records, records)
         return [None] * len(records)
-    except (OperationalError, InterfaceError):
-        raise  # the connection broke
+    except Error:
+        if not _is_there():
+            raise
+    return [_refusal(record) for record in records]
+
+
+def _is_there() -> bool:
+    connection = connections[willow_settings().database]
+    try:
+        connection.close_if_unusable_or_obsolete()
+        connection.ensure_connection()
+    except Error:
+        return False
+    return True
+
+
+def _refusal(record: TaskRecord) -> Error | None:
+    try:
+        connected(save_records, [record])
     except Error as error:
-        return [error] if len(records) == 1 else [save_each([record])[0] for record in records]
+        return error
+    return None
 
 
 def save_records(records: Sequence[TaskRecord]) -> None:
@@ -93,7 +122,8 @@ def save_records(records: Sequence[TaskRecord]) -> None:
         _save_by_one_statement(records, connection)
     else:
         with transaction.atomic(using=database), connection.cursor() as cursor:
-            cursor.executemany(*_one_by_one(records, connection))
+            for record in records:
+                cursor.execute(*_update(record, connection))
 
 
 def _save_by_one_statement(records: Sequence[TaskRecord], connection: BaseDatabaseWrapper) -> None:
@@ -105,26 +135,28 @@ def _save_by_one_statement(records: Sequence[TaskRecord], connection: BaseDataba
         cursor.execute(UPDATE_ALL, [json.dumps(rows, default=datetime.isoformat), ids])
 
 
-def _one_by_one(records: Sequence[TaskRecord], connection: BaseDatabaseWrapper) -> tuple[str, list[list[Any]]]:
-    """A statement, and what it is executed with for each record."""
+def _update(record: TaskRecord, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
+    """A statement, and what it is executed with."""
     fields = [field for field in TaskRecord._meta.concrete_fields if field.name in CHANGING]
-    columns = ", ".join(f"{connection.ops.quote_name(str(field.column))} = %s" for field in fields)
-    update = f"UPDATE {connection.ops.quote_name(TaskRecord._meta.db_table)} SET {columns} WHERE id = %s"
-    rows = [
-        [*(field.get_db_prep_save(getattr(record, field.attname), connection) for field in fields), record.pk]
-        for record in records
-    ]
-    return update, rows
+    quoted = connection.ops.quote_name
+    changes = ", ".join(f"{quoted(str(field.column))} = %s" for field in fields)
+    update = UPDATE_ONE.format(table=quoted(TaskRecord._meta.db_table), changes=changes)
+    values = {field.name: field.get_db_prep_save(getattr(record, field.attname), connection) for field in fields}
+    if record.finished_at is not None:
+        return update, [*values.values(), record.pk]
+    return update + OF_THE_LATEST_ATTEMPT, [*values.values(), record.pk, values["last_attempted_at"]]
 
 
-def _connected(ask: Callable[[Any], Any], questions: Any) -> Any:
+def connected(ask: Callable[[Any], Any], questions: Any) -> Any:
     """The thread keeps its connection. If that broke meanwhile, the same is asked once more on a new one."""
     connection = connections[willow_settings().database]
     try:
         return _committed(ask, questions, connection)
-    except (OperationalError, InterfaceError):
+    except Error as error:
+        if is_of_the_record(error):
+            raise
         connection.close()
-        return _committed(ask, questions, connection)
+    return _committed(ask, questions, connection)
 
 
 def _committed(ask: Callable[[Any], Any], questions: Any, connection: BaseDatabaseWrapper) -> Any:
@@ -132,30 +164,3 @@ def _committed(ask: Callable[[Any], Any], questions: Any, connection: BaseDataba
     if not connection.get_autocommit():
         connection.set_autocommit(True)
     return ask(questions)
-
-
-class Records:
-    """The records of a worker's tasks, in two threads: what is to be found does not wait until others are flushed to
-    disk. `close` ends them with their connections.
-    """
-
-    def __init__(self) -> None:
-        self._finder = ThreadPoolExecutor(1, thread_name_prefix="willow finds records")
-        self._saver = ThreadPoolExecutor(1, thread_name_prefix="willow saves records")
-        self._finding: Batches[str, TaskRecord | None] = Batches(_asking(find_records, self._finder))
-        self._saving: Batches[TaskRecord, None] = Batches(_asking(save_each, self._saver))
-
-    async def find(self, id: str) -> TaskRecord | None:
-        return await self._finding.ask(id)
-
-    async def save(self, record: TaskRecord) -> None:
-        await self._saving.ask(record)
-
-    def close(self) -> None:
-        for thread in (self._finder, self._saver):
-            thread.submit(connections.close_all)
-            thread.shutdown()
-
-
-def _asking(ask: Callable[[Any], Any], thread: ThreadPoolExecutor) -> Callable[[Any], "asyncio.Future[Any]"]:
-    return lambda questions: asyncio.get_running_loop().run_in_executor(thread, _connected, ask, questions)

@@ -3,16 +3,18 @@
 Who runs it saves the record: a worker for many tasks at once (records.py), everybody else for the one.
 """
 
+import asyncio
 import os
 import socket
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any
 
-from django.db import close_old_connections
+from django.db import Error, close_old_connections
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from willow_client import GiveUp, Retry
@@ -23,7 +25,7 @@ from willow_django.models import TaskRecord
 from willow_django.records import find_records, save_records
 from willow_django.savepoints import transactions_kept_whole
 from willow_django.task_queues import MOST_ATTEMPTS
-from willow_django.tasks import result_of
+from willow_django.tasks import LOST_ATTEMPTS, result_of
 from willow_django.tasks_api import (
     TaskContext,
     TaskError,
@@ -36,12 +38,18 @@ from willow_django.tasks_api import (
 
 WORKER_ID = f"{socket.gethostname()}-{os.getpid()}"
 NO_HEADERS: Mapping[str, str] = {}
+RAISED = (Exception, SystemExit, asyncio.CancelledError)  # by a task
+TICK = timedelta(microseconds=1)
 
 _is_coroutine_function = cache(iscoroutinefunction)  # which takes longer than a short task
 
 
 class Unknown(GiveUp):
     """There is no record of the task: its row was deleted, or the message is none of ours."""
+
+
+class LostTooOften(Exception):
+    """Worker after worker was gone before an attempt had ended: perhaps it is the task that ends them."""
 
 
 class FailedElsewhere(Exception):
@@ -72,6 +80,11 @@ class Attempt:
         self.result: Any = result_of(record)
         self._number = number or len(record.worker_ids)
         self._most = most
+
+    @property
+    def follows_lost_ones(self) -> bool:
+        """There were attempts that did not end, so this one is to be known before it begins."""
+        return self._number - 1 > len(self.record.errors)
 
     @property
     def is_asynchronous(self) -> bool:
@@ -116,7 +129,9 @@ class Attempt:
         return self.fail(error)
 
     def _end(self, status: Any) -> None:
-        self.record.status, self.record.finished_at = status, timezone.now()
+        """The status last, which another thread reads first: it may be about to save that the task runs."""
+        self.record.finished_at = timezone.now()
+        self.record.status = status
         object.__setattr__(self.result, "status", status)
         object.__setattr__(self.result, "finished_at", self.record.finished_at)
 
@@ -141,20 +156,37 @@ class Attempt:
 
 
 def begin(
-    record: TaskRecord | None, job: Mapping[str, Any], number: int | None = None, most: int = MOST_ATTEMPTS
+    record: TaskRecord | None,
+    job: Mapping[str, Any],
+    number: int | None = None,
+    most: int = MOST_ATTEMPTS,
+    most_lost: int = LOST_ATTEMPTS,
 ) -> Attempt | None:
     """None if it has succeeded before: then only the broker did not hear of it."""
     if record is None:
         raise Unknown(f"There is no task {job.get('task')!r} in the database.")
     if record.status == TaskResultStatus.SUCCESSFUL:
         return None
+    lost = _lost_attempts(record, number)
+    if lost > most_lost:
+        raise LostTooOften(f"{lost} attempts did not end, as if the task had ended its workers.")
     now = timezone.now()
+    if record.last_attempted_at is not None:
+        now = max(now, record.last_attempted_at + TICK)  # whatever the clock of another worker said
     record.status = TaskResultStatus.RUNNING
     record.started_at = record.started_at or now
     record.last_attempted_at = now
     record.finished_at = None  # one that failed may have been put back from the dead letters
     record.worker_ids = [*record.worker_ids, WORKER_ID]
     return Attempt(record, number, most)
+
+
+def _lost_attempts(record: TaskRecord, number: int | None) -> int:
+    """Those that began and did not end. The broker does not count what was given back, and the record does not count
+    what only waited in a worker that died.
+    """
+    begun = len(record.worker_ids)
+    return (begun if number is None else min(begun, number - 1)) - len(record.errors)
 
 
 def never_run(record: TaskRecord, error: Exception) -> GiveUp:
@@ -166,15 +198,19 @@ def never_run(record: TaskRecord, error: Exception) -> GiveUp:
 
 def run_and_tell(job: dict[str, Any], seconds: float | None, number: int, headers: Mapping[str, str]) -> dict[str, Any]:
     """In a process of its own, for a worker that has begun the attempt and keeps its record."""
-    with connections_closed(), context_of(job.get("context", {}), headers):
-        [record] = find_records([job["task"]])
+    with connections_closed():
+        try:
+            [record] = find_records([job["task"]])
+        except Error as error:
+            return {"database_error": str(error)}
         if record is None:
             raise Unknown(f"There is no task {job['task']!r} in the database.")
         attempt = Attempt(record, number)
         try:
-            attempt.tell_started()
-            return {"value": normalize_json(attempt.call(seconds))}
-        except (Exception, SystemExit) as error:
+            with context_of(job, record.backend, headers):
+                attempt.tell_started()
+                return {"value": normalize_json(attempt.call(seconds))}
+        except RAISED as error:
             return {"error": {"reason": f"{type(error).__name__}: {error}", **_told(error)}}
 
 
@@ -184,13 +220,13 @@ def run_in_this_transaction(job: dict[str, Any], headers: Mapping[str, str] = NO
     if attempt is None:
         return
     save_records([attempt.record])
-    with context_of(job.get("context", {}), headers):
+    with context_of(job, attempt.record.backend, headers):
         attempt.tell_started()
         told: Retry | GiveUp | None = None
         try:
             with transactions_kept_whole():
                 attempt.succeed(attempt.call(None))
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             told = attempt.fail(error)
             told.__cause__ = error
         save_records([attempt.record])

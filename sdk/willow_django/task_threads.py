@@ -36,7 +36,8 @@ class Call:
 class TaskThreads:
     """As many as are needed at once. They end with the process, whatever runs in them."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._ends: list[tuple[Call, Any, BaseException | None]] = []  # the first one wakes the loop
@@ -50,7 +51,7 @@ class TaskThreads:
         self._under_way += 1
         if self._threads < self._under_way:
             self._threads += 1
-            threading.Thread(target=self._work, args=(loop,), name="willow task", daemon=True).start()
+            threading.Thread(target=self._work, args=(loop,), name=self._name, daemon=True).start()
         self._calls.put(call)
         try:
             return await call.answer

@@ -5,7 +5,7 @@
 A task is a message of the queue `tasks.<queue name>`, and a row of the project's database that says what became of it.
 """
 
-import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from django.core.exceptions import SuspiciousOperation
 from django.utils import timezone
 from django.utils.crypto import get_random_string
 from django.utils.module_loading import import_string
+from willow_client.arguments import LARGEST_SECONDS
 
 from willow_django.carried import carried_context, trace_headers
 from willow_django.conf import willow_settings
@@ -37,6 +38,13 @@ from willow_django.tasks_api import (
 PREFIX = "tasks."  # of the names of queues, unless the backend's option PREFIX says otherwise
 MIDDLE_PRIORITY = 100  # of messages: tasks go from -100 to 100
 ID_LENGTH = 32
+LOST_ATTEMPTS = 5  # that may not end before a task has failed, unless the backend's option LOST_ATTEMPTS says otherwise
+
+MOST_OF_RETRYING = {
+    "retry_delay": LARGEST_SECONDS,
+    "retry_backoff": sys.float_info.max,
+    "retry_delay_max": LARGEST_SECONDS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +87,7 @@ class WillowBackend(BaseTaskBackend):
         self.prefix: str = self.options.get("PREFIX", PREFIX)
         self.context_variables: list[str] = list(self.options.get("CONTEXT", ()))
         self.group_in_flight: int | None = self.options.get("GROUP_IN_FLIGHT")
+        self.lost_attempts: int = self.options.get("LOST_ATTEMPTS", LOST_ATTEMPTS)
 
     def queue_of(self, queue_name: str) -> str:
         return f"{self.prefix}{queue_name}"
@@ -88,10 +97,10 @@ class WillowBackend(BaseTaskBackend):
         retries = getattr(task, "retries", 0)
         if not isinstance(retries, int) or not 0 <= retries < MOST_ATTEMPTS:
             raise InvalidTask(f"retries must be a whole number from 0 to {MOST_ATTEMPTS - 1}, not {retries!r}.")
-        for name in ("retry_delay", "retry_backoff", "retry_delay_max"):
+        for name, most in MOST_OF_RETRYING.items():
             number = getattr(task, name, 0)
-            if not isinstance(number, int | float) or not 0 <= number < math.inf:
-                raise InvalidTask(f"{name} must be a number, 0 or more, not {number!r}.")
+            if not isinstance(number, int | float) or not 0 <= number <= most:
+                raise InvalidTask(f"{name} must be a number from 0 to {most:g}, not {number!r}.")
 
     def enqueue(self, task: Any, args: Any, kwargs: Any) -> Any:
         """Within a transaction, the record and the message both come with its commit."""

@@ -15,11 +15,12 @@ from willow_django.connections import new_client
 from willow_django.handling import TaskHandler
 from willow_django.health import say_healthy
 from willow_django.holding import MOST, Holding
+from willow_django.on_the_loop import OnTheLoop
 from willow_django.places import Processes, Threads
-from willow_django.records import Records
 from willow_django.task_queues import MOST_ATTEMPTS
 from willow_django.tasks import WillowBackend
 from willow_django.turns import Turns
+from willow_django.worker_records import Records
 
 logger = logging.getLogger("willow_django")
 
@@ -40,19 +41,23 @@ class WorkerPlan:
 async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
     """Until SIGTERM or SIGINT; then no more is taken, and what runs is finished or given back.
 
-    Raises WillowError if the broker does not let it work any longer, as when its key was revoked.
+    A second signal does not wait for what runs. Raises WillowError if the broker does not let it work any longer, as
+    when its key was revoked.
     """
     limits = {"soft_time_limit": plan.soft_time_limit, "hard_time_limit": plan.time_limit}
     places = (Processes if plan.run_in == "process" else Threads)(**limits)
     with stop_signals() as signals, closing(places), closing(Records()) as records:
+        on_the_loop = OnTheLoop(places, **limits)
         async with AsyncExitStack() as parts:
             client = await parts.enter_async_context(new_client())
             workers, turns = [], [Turns(plan.concurrency) for _ in plan.queues]
             for name, turns_of_queue in zip(plan.queues, turns, strict=True):
                 queue = backend.queue_of(name)
-                most_attempts = await _attempts_that_are_allowed(client, queue)
-                handler = TaskHandler(records, places, turns_of_queue, most_attempts=most_attempts, **limits)
-                worker = _worker(client, queue, handler, plan)
+                most = {
+                    "most_attempts": await _attempts_that_are_allowed(client, queue),
+                    "most_lost": backend.lost_attempts,
+                }
+                worker = _worker(client, queue, TaskHandler(records, places, on_the_loop, turns_of_queue, **most), plan)
                 if plan.prefetch is None:
                     holding = Holding(worker, turns_of_queue, plan.concurrency)
                     parts.callback(asyncio.ensure_future(holding.adapt()).cancel)
@@ -62,12 +67,20 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
             try:
                 await _until_stopped(signals, workers)
             finally:
-                _take_no_more(workers, turns)
+                logger.info("Stopping: no more tasks are taken")
+                records.stop()
+                for turns_of_queue in turns:
+                    turns_of_queue.stop()
+                await _drain(workers, signals)
 
 
 async def _attempts_that_are_allowed(client: willow_client.Client, queue: str) -> int:
     """By the queue, which is made if it is not there."""
-    allowed = (await client.create(queue, retry_limit=MOST_ATTEMPTS)).retry_limit or MOST_ATTEMPTS
+    try:
+        allowed = (await client.create(queue, retry_limit=MOST_ATTEMPTS)).retry_limit or MOST_ATTEMPTS
+    except willow_client.PermissionDenied:  # a key that may only fetch
+        logger.info("This key may not create the queue %s: it should have the retry limit %d", queue, MOST_ATTEMPTS)
+        return MOST_ATTEMPTS
     if allowed < MOST_ATTEMPTS:
         logger.warning(
             "The queue %s has the retry limit %d, so no task is tried more often: set it to %d",
@@ -85,13 +98,16 @@ def _worker(
     return client.worker(queue, handler, concurrency=handled, prefetch=0, drain_timeout=plan.drain_timeout)
 
 
-def _take_no_more(workers: Sequence[willow_client.QueueWorker], turns: Sequence[Turns]) -> None:
-    """Of any queue, also while another one is drained."""
-    logger.info("Stopping: no more tasks are taken")
-    for worker in workers:
-        worker.request_stop()
-    for turns_of_queue in turns:
-        turns_of_queue.stop()
+async def _drain(workers: Sequence[willow_client.QueueWorker], signals: "asyncio.Queue[int]") -> None:
+    """All at once, so that none takes more, and all have the same time."""
+    draining = asyncio.gather(*(worker.stop() for worker in workers))
+    second = asyncio.ensure_future(signals.get())
+    await asyncio.wait((draining, second), return_when=asyncio.FIRST_COMPLETED)
+    if not draining.done():
+        logger.warning("Stopping at once: what runs is given back")
+        await asyncio.gather(*(worker.stop(at_once=True) for worker in workers))
+    second.cancel()
+    await draining
 
 
 async def _until_stopped(signals: "asyncio.Queue[int]", workers: Sequence[willow_client.QueueWorker]) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,8 +14,10 @@ from urllib.parse import urlsplit
 import pytest
 import willow_client
 
+from tests.integration.willow_django.waiting_tasks import WaitingTasks
 from tests.support import fixtures
 from tests.support.cluster import PATIENCE, Cluster
+from tests.support.storage import Storage, running_storage
 
 broker, start_cluster, queue = fixtures.broker, fixtures.start_cluster, fixtures.queue
 
@@ -37,6 +39,11 @@ class Project:
             "SHOP_WILLOW": json.dumps(willow),
             "SHOP_PREFIX": self.prefix,
         }
+
+    def configure_database(self, **settings: Any) -> None:
+        databases = json.loads(self.environ["SHOP_DATABASES"])
+        databases["default"] |= settings
+        self.environ["SHOP_DATABASES"] = json.dumps(databases)
 
     def manage(self, *arguments: str) -> str:
         return self._run("-m", "django", *arguments)
@@ -60,9 +67,15 @@ class Project:
         return subprocess.Popen(command, env=self.environ, text=True, stderr=subprocess.PIPE)
 
     @contextmanager
-    def running(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
-        """A command of manage.py, until the end of the block, where it must end in good order."""
-        process = subprocess.Popen([PYTHON, "-m", "django", *arguments], env=self.environ, text=True)
+    def running(self, *arguments: str, said: Path | None = None) -> Iterator["subprocess.Popen[str]"]:
+        """A command of manage.py, until the end of the block, where it must end in good order.
+
+        `said`: a file for what it logs.
+        """
+        command = [PYTHON, "-m", "django", *arguments]
+        with ExitStack() as files:
+            log = None if said is None else files.enter_context(said.open("w"))
+            process = subprocess.Popen(command, env=self.environ, text=True, stderr=log)
         try:
             yield process
         finally:
@@ -70,11 +83,14 @@ class Project:
             assert process.wait(2 * PATIENCE) == 0
 
 
-@pytest.fixture
-def shop(broker: Cluster) -> Project:
+def project_beside(broker: Cluster) -> Project:
     """It shares Willow's database."""
-    where = urlsplit(broker.database_url)
-    database = {
+    return _migrated(_postgresql(broker.database_url), {"URL": broker.node.url, "OUTBOX": "shared"})
+
+
+def _postgresql(url: str) -> dict[str, Any]:
+    where = urlsplit(url)
+    return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": where.path[1:],
         "USER": where.username,
@@ -82,9 +98,32 @@ def shop(broker: Cluster) -> Project:
         "HOST": where.hostname,
         "PORT": where.port,
     }
-    project = Project(database, {"URL": broker.node.url, "OUTBOX": "shared"})
+
+
+def _migrated(database: dict[str, Any], willow: dict[str, Any]) -> Project:
+    project = Project(database, willow)
     project.manage("migrate", "willow_django", "-v0")
     return project
+
+
+@pytest.fixture
+def shop(broker: Cluster) -> Project:
+    return project_beside(broker)
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[Storage]:
+    with running_storage() as storage:
+        yield storage
+
+
+@pytest.fixture
+def shop_on_postgres(broker: Cluster, storage: Storage) -> Iterator[Project]:
+    """It has a PostgreSQL of its own, which the test may stop."""
+    database_url = storage.databases.make()
+    yield _migrated(_postgresql(database_url), {"URL": broker.node.url})
+    storage.start()
+    storage.databases.drop(database_url)
 
 
 @pytest.fixture
@@ -95,9 +134,12 @@ def shop_elsewhere(broker: Cluster, tmp_path: Path) -> Project:
         "NAME": str(tmp_path / "shop.sqlite3"),
         "OPTIONS": {"timeout": 30},
     }
-    project = Project(database, {"URL": broker.node.url})
-    project.manage("migrate", "willow_django", "-v0")
-    return project
+    return _migrated(database, {"URL": broker.node.url})
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> WaitingTasks:
+    return WaitingTasks(tmp_path)
 
 
 @pytest.fixture

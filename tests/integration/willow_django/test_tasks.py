@@ -15,6 +15,10 @@ from tests.support.launched_willow import free_port
 RUN = """
 import time
 from tests.support.shop import jobs
+from willow_django.tasks_api import task_backends
+
+def found(id):
+    return task_backends["default"].get_result(id)
 
 def ended(result):
     while not result.is_finished:
@@ -116,6 +120,7 @@ READY = """
     SELECT m.attempts FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id
     WHERE q.name = %s AND m.state = 0
 """
+LEFT = "SELECT 1 FROM delivery_message m JOIN queues_queue q ON q.id = m.queue_id WHERE q.name = %s"
 NOT_SUCCESSFUL = """
     SELECT status, worker_ids FROM willow_django_taskrecord WHERE id = ANY(%s) AND status <> 'SUCCESSFUL'
 """
@@ -208,6 +213,15 @@ def test_a_worker_whose_key_is_revoked_ends_and_says_so(broker: Cluster, shop: P
     _, said = worker.communicate(timeout=2 * PATIENCE)
     assert worker.returncode == 1
     assert "Traceback" not in said and "CommandError" in said, said
+
+
+def test_a_worker_needs_no_right_but_to_fetch(broker: Cluster, shop: Project) -> None:
+    key = make_key(broker, {f"{shop.prefix}*": {"fetch"}})
+    [id] = shop.python(RUN + "print(json.dumps([jobs.third_time_lucky.enqueue().id]))")
+    shop.environ["SHOP_WILLOW"] = json.dumps(json.loads(shop.environ["SHOP_WILLOW"]) | {"TOKEN": key.secret})
+    with shop.running("willow_worker"):
+        told = shop.python(RUN + f"print(json.dumps(told(found({id!r}))))")
+    assert told["value"] == 3
 
 
 def test_a_worker_refuses_queues_that_its_backend_does_not_have(shop_elsewhere: Project) -> None:

@@ -1,6 +1,8 @@
 """Tasks of the project."""
 
 import asyncio
+import os
+import signal
 import time
 import uuid
 from contextvars import ContextVar
@@ -13,7 +15,11 @@ from willow_django.limits import SoftTimeLimitExceeded
 from willow_django.models import TaskRecord
 from willow_django.tasks import task
 
+from tests.support.shop import hearing
+
+hearing.begin()
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+visitor: ContextVar[str | None] = ContextVar("visitor", default=None)
 
 
 @task
@@ -81,11 +87,19 @@ async def hangs_on_the_loop() -> None:
     await asyncio.Event().wait()
 
 
+def _say_begun(path: str) -> None:
+    Path(f"{path}.{uuid.uuid4().hex}.begun").touch()
+
+
+def _is_there(path: str) -> bool:
+    return Path(path).exists()
+
+
 @task
 def until_there_is(path: str) -> None:
     """Leaves a file that says that it has begun."""
-    Path(f"{path}.{uuid.uuid4().hex}.begun").touch()
-    while not Path(path).exists():
+    _say_begun(path)
+    while not _is_there(path):
         time.sleep(0.01)
 
 
@@ -104,6 +118,57 @@ def writes_and_fails() -> None:
 @task(unique="again")
 def again() -> None:
     again.enqueue()
+
+
+@task
+async def awaits_until_there_is(path: str) -> None:
+    _say_begun(path)
+    while not _is_there(path):
+        await asyncio.sleep(0.01)
+
+
+@task
+async def counts_records() -> int:
+    return await TaskRecord.objects.acount()
+
+
+@task
+def is_cancelled() -> None:
+    raise asyncio.CancelledError
+
+
+@task
+async def is_cancelled_later() -> None:
+    raise asyncio.CancelledError
+
+
+@task
+async def cancels_itself() -> None:
+    current = asyncio.current_task()
+    assert current is not None
+    current.cancel()
+    await asyncio.sleep(0)
+
+
+@task
+def visits(name: str) -> str | None:
+    """Who was there before."""
+    before = visitor.get()
+    visitor.set(name)
+    return before
+
+
+@task
+async def visits_later(name: str) -> str | None:
+    before = visitor.get()
+    visitor.set(name)
+    return before
+
+
+@task
+def ends_its_worker(path: str) -> None:
+    _say_begun(path)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @task

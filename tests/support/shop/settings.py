@@ -16,6 +16,7 @@ TASKS = {
         "OPTIONS": {
             "PREFIX": os.environ["SHOP_PREFIX"],
             "CONTEXT": ["tests.support.shop.jobs.request_id"],
+            "LOST_ATTEMPTS": 1,
             **json.loads(os.environ.get("SHOP_TASK_OPTIONS", "{}")),
         },
     }

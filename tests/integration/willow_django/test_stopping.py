@@ -1,0 +1,75 @@
+"""A worker that is told to stop takes no more, finishes what runs while it has time, and gives back the rest."""
+
+import pytest
+
+from tests.integration.willow_django.conftest import Project
+from tests.integration.willow_django.test_tasks import NOT_SUCCESSFUL, READY
+from tests.integration.willow_django.waiting_tasks import WaitingTasks
+from tests.support.cluster import PATIENCE, Cluster, wait_until
+
+# How tasks run: what they are, and where.
+WAYS = pytest.mark.parametrize(
+    ("task", "run_in"),
+    [("until_there_is", "thread"), ("until_there_is", "process"), ("awaits_until_there_is", "thread")],
+)
+
+
+# Whether anybody would be sent more.
+TAKES = "SELECT 1 FROM clients_node n JOIN queues_queue q ON jsonb_exists(n.free_places, q.id::text) WHERE q.name = %s"
+
+
+def takes_more(broker: Cluster, queue: str) -> bool:
+    return bool(broker.query(TAKES, queue))
+
+
+def test_all_queues_are_left_at_once(broker: Cluster, shop: Project, waiting: WaitingTasks) -> None:
+    """While tasks of both still run; they have the same time, not one queue after the other."""
+    names = ("default", "emails")
+    queues = [f"{shop.prefix}{name}" for name in names]
+    ids = [id for name in names for id in waiting.enqueue(shop, 1, queue=name)]
+    with shop.running("willow_worker", "--queues", ",".join(names), "--drain-timeout", "3600") as worker:
+        assert wait_until(lambda: waiting.begun == 2, 2 * PATIENCE)
+        assert wait_until(lambda: all(takes_more(broker, queue) for queue in queues), PATIENCE)
+        worker.terminate()
+        assert wait_until(lambda: not any(takes_more(broker, queue) for queue in queues), PATIENCE)
+        for name in names:
+            waiting.enqueue(shop, 1, queue=name)
+        assert [broker.query(READY, queue) for queue in queues] == [[(0,)]] * 2
+        waiting.end()
+        assert worker.wait(PATIENCE) == 0
+    assert not broker.query(NOT_SUCCESSFUL, ids)
+
+
+@WAYS
+def test_what_runs_is_finished(broker: Cluster, shop: Project, waiting: WaitingTasks, task: str, run_in: str) -> None:
+    ids, queue = waiting.enqueue(shop, 2, task), f"{shop.prefix}default"
+    with shop.running("willow_worker", "--drain-timeout", "3600", "--run-in", run_in) as worker:
+        assert wait_until(lambda: waiting.begun == 2 and takes_more(broker, queue), 2 * PATIENCE)
+        worker.terminate()
+        assert wait_until(lambda: not takes_more(broker, queue), PATIENCE)
+        waiting.end()
+        assert worker.wait(PATIENCE) == 0
+    assert not broker.query(NOT_SUCCESSFUL, ids)
+    assert waiting.begun == 2
+
+
+@WAYS
+@pytest.mark.parametrize("hurried_by", ["time", "a second signal"])
+def test_what_does_not_end_in_time_is_given_back(
+    broker: Cluster, shop: Project, waiting: WaitingTasks, task: str, run_in: str, hurried_by: str
+) -> None:
+    """Without an attempt spent, so that another worker runs it."""
+    ids, queue = waiting.enqueue(shop, 1, task), f"{shop.prefix}default"
+    seconds = "0.1" if hurried_by == "time" else "3600"
+    with shop.running("willow_worker", "--drain-timeout", seconds, "--run-in", run_in) as worker:
+        assert wait_until(lambda: waiting.begun == 1 and takes_more(broker, queue), 2 * PATIENCE)
+        worker.terminate()
+        if hurried_by == "a second signal":
+            assert wait_until(lambda: not takes_more(broker, queue), PATIENCE)
+            worker.terminate()
+        assert worker.wait(PATIENCE) == 0
+    assert broker.query(READY, queue) == [(0,)]
+    waiting.end()
+    with shop.running("willow_worker", "--run-in", run_in):
+        assert wait_until(lambda: not broker.query(NOT_SUCCESSFUL, ids), 2 * PATIENCE)
+    assert waiting.begun == 2
