@@ -73,7 +73,7 @@ class Inbox(asyncio.Queue[Event]):
         size = _size(event)
         self._bytes -= size
         self._incoming.shrank(size)
-        if self._is_full and self.qsize() <= ROOMY_FRAMES and self._bytes <= ROOMY_BYTES:
+        if self._is_full and not self._is_over and self.qsize() <= ROOMY_FRAMES and self._bytes <= ROOMY_BYTES:
             self._is_full = False
             self._receiver.inbox_is_roomy()
         return event
@@ -87,12 +87,9 @@ class Inbox(asyncio.Queue[Event]):
         self._is_over = True
         self._incoming.went(self)
         self.part_ended()
-        self._incoming.shrank(self._bytes)
-        self._bytes = 0
-        events: Any = self._queue
-        left = [event for event in events if not _size(event)]
-        events.clear()
-        events.extend(left)
+        for event in [self.get_nowait() for _ in range(self.qsize())]:
+            if not _size(event):
+                self.put_nowait(event)
 
 
 def _size(event: Event) -> int:
