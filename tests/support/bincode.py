@@ -71,8 +71,10 @@ def record(layout: Layout) -> Kind:
     )
 
 
+Extras = tuple[tuple[str, tuple[Kind, ...]], ...]
+
 # By number: the field of JSON, and the values that follow the number.
-EXTRAS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
+EXTRAS: Extras = (
     ("headers", (TEXT, TEXT)),
     ("group", (TEXT,)),
     ("unique", (TEXT,)),
@@ -81,6 +83,13 @@ EXTRAS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("left", (U32,)),
     ("work_timeout", (F64,)),
     ("final", ()),
+)
+QUEUE_EXTRAS: Extras = (
+    ("group_in_flight", (U32,)),
+    ("max_in_flight", (U32,)),
+    ("rate", (F64,)),
+    ("burst", (F64,)),
+    ("keep_replies", (F64,)),
 )
 
 
@@ -95,10 +104,10 @@ def _write_extras(extras: Fields) -> bytes:
     return U64.write(len(written)) + b"".join(written)
 
 
-def _read_extras(data: BytesIO) -> Fields:
+def _read_extras(data: BytesIO, known: Extras) -> Fields:
     extras: Fields = {}
     for _ in range(U64.read(data)):
-        name, kinds = EXTRAS[U32.read(data)]
+        name, kinds = known[U32.read(data)]
         values = [kind.read(data) for kind in kinds]
         if name == "headers":
             extras.setdefault(name, {})[values[0]] = values[1]
@@ -196,6 +205,9 @@ COMMANDS: dict[str, tuple[int, Layout]] = {
 }
 WITH_EXTRAS = {"post": 17, "finish": 19, "fail": 20, "keepalive": 21}
 
+QUEUE_IDENTITY: Layout = {"name": TEXT, "tags": TEXTS, "shard": U64}
+CLOCK: Layout = {"time": F64, "config_version": TEXT}
+
 FRAMES: tuple[tuple[str, Layout], ...] = (
     ("hello", {"id": TEXT, "node": TEXT, "version": TEXT}),
     (
@@ -227,10 +239,54 @@ FRAMES: tuple[tuple[str, Layout], ...] = (
     ),
     ("nomessage", {"label": U64}),
     ("error", {"label": option(U64), "code": CODE, "key": TEXT, "message": TEXT}),
+    (
+        "queue",
+        {
+            "label": U64,
+            **QUEUE_IDENTITY,
+            "kind": choice("work", "stream"),
+            "created": BOOL,
+            "retry_limit": option(U32),
+            "heartbeat_timeout": F64,
+            "retry_delay": F64,
+            "retry_backoff": F64,
+            "retry_delay_max": F64,
+            "max_length": option(U64),
+            "overflow": choice("reject", "drop_oldest"),
+            "updatable": BOOL,
+            "paused": BOOL,
+            "retention_seconds": option(F64),
+            "retention_count": option(U64),
+            "retention_acked": BOOL,
+            "keep_bodies": BOOL,
+        },
+    ),
+    ("subscribed", {"label": U64, "queues": vector(record(QUEUE_IDENTITY))}),
+    (
+        "registered",
+        {
+            "label": U64,
+            "name": TEXT,
+            "persistent": BOOL,
+            "defined_at": TEXT,
+            "subscribed_to": vector(
+                record({"name": TEXT, "tags": TEXTS, "acked_index": U64, "outstanding_index": vector(U64)})
+            ),
+        },
+    ),
+    ("config", {"config_type": choice("JSON", "XML", "ZFL"), "config_version": TEXT, "config": option(TEXT)}),
+    ("readyok", CLOCK),
+    ("pong", CLOCK),
+    ("workrequest", {"work_request_identifier": TEXT, "service": TEXT, "body": BYTES, **CLOCK}),
+    ("workreply", {"label": U64, "work_request_identifier": TEXT, "body": BYTES}),
+    ("changebroker", {"node": TEXT, "url": TEXT}),
+    ("disconnecterror", {"code": U32, "message": TEXT}),
+    ("forcenegotiate", {}),
+    ("ping", CLOCK),
 )
 
 
-FRAMES_WITH_EXTRAS = {17: "message", 18: "notice"}
+FRAMES_WITH_EXTRAS = {17: "message", 18: "notice", 19: "queue"}
 
 
 def encode(command: Fields) -> bytes:
@@ -251,6 +307,6 @@ def decode(data: bytes) -> list[Fields]:
         name = FRAMES_WITH_EXTRAS.get(number) or FRAMES[number][0]
         values = {field: kind.read(reader) for field, kind in dict(FRAMES)[name].items()}
         if number in FRAMES_WITH_EXTRAS:
-            values |= _read_extras(reader)
+            values |= _read_extras(reader, QUEUE_EXTRAS if name == "queue" else EXTRAS)
         frames.append({"type": name, **{field: value for field, value in values.items() if value is not None}})
     return frames
