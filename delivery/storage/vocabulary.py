@@ -77,6 +77,7 @@ NAMES: Mapping[str, int | str] = {
     "BY_OVERFLOW": OVERFLOW,
     "BY_RETENTION": RETENTION,
     "BY_POSTER": CANCELLED,
+    "DISCONNECTED": Reason.DISCONNECTED.value,
     "EXPIRED": Reason.EXPIRED.value,
     **{f"STAGE_{stage.upper()}": number for stage, number in STAGE_NUMBERS.items()},
     **{f"NOTIFY_{stage.upper()}": 1 << number for stage, number in STAGE_NUMBERS.items()},

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import pairwise
 
 from faults.evidence import Delivery, Evidence, MessageKey
@@ -23,7 +24,7 @@ def double_claims(evidence: Evidence) -> Iterator[Finding]:
                 yield Finding(
                     f"{_text(message)} was received by {second.event.client} (attempt {second.event.attempt}) "
                     f"{overlap:.1f} s before {first.event.client} (attempt {first.event.attempt}) could know "
-                    "that it had lost it.",
+                    f"that it had lost it. {_how_it_ended(evidence, first, second)}",
                     _why_handed_over(evidence, first, second),
                 )
 
@@ -39,6 +40,16 @@ def _why_handed_over(evidence: Evidence, first: Delivery, second: Delivery) -> s
     if connection is None or connection.ended is None or connection.last_heard > ending.ended_at + SLACK_SECONDS:
         return ""
     return "the broker had lost the connection before the client noticed"
+
+
+def _how_it_ended(evidence: Evidence, first: Delivery, second: Delivery) -> str:
+    """So that a wrong can be looked into when the histories are gone."""
+    when = datetime.fromtimestamp(second.event.at).strftime("%H:%M:%S")
+    ending = ending_of_attempt(evidence, first.event)
+    if ending is None:
+        return f"That was at {when}; the journal has no end of attempt {first.event.attempt}."
+    before = second.event.at - ending.ended_at
+    return f"That was at {when}, {before:.1f} s after attempt {first.event.attempt} ended: {ending.reason or ending.outcome}."
 
 
 def ending_of_attempt(evidence: Evidence, received: Event) -> Ending | None:

@@ -1,7 +1,8 @@
 -- retry: attempts that ended without a finish. Those with attempts left go back to wait for the next one; those
 -- without come back as exhausted, locked, for bury.sql in the same transaction.
--- Runs on: the message's primary key (IS NOT DISTINCT FROM: see finish.sql).
--- Shape: guarded by state, holder, index and attempt; of two failures of one claim the first counts. The delay grows by the
+-- Runs on: the message's primary key (IS NOT DISTINCT FROM: see finish.sql); clients_session's primary key.
+-- Shape: guarded by state, holder, index and attempt; of two failures of one claim the first counts. A node that says late
+-- that a client has gone, for it was cut off or stood still, says nothing about one that went on over another node. The delay grows by the
 -- queue's backoff and is spread by a quarter either way, so that messages which failed together do not come back
 -- together. A request keeps its time, which its frontend chose. What is final is not tried again, however many attempts
 -- are left.
@@ -24,6 +25,8 @@ WITH failing AS (
     JOIN queues_queue q ON q.id = f.queue_id
     WHERE m.state = :CLAIMED AND m.holder IS NOT DISTINCT FROM f.holder AND m.sequence = f.sequence
       AND (f.attempt IS NULL OR m.attempts = f.attempt)
+      AND (f.reason <> :DISCONNECTED
+           OR NOT EXISTS (SELECT FROM clients_session s WHERE s.id = f.holder AND s.node_id <> %(node)s))
     FOR UPDATE OF m
 ), target AS (
     SELECT DISTINCT ON (queue_id, index) * FROM locked ORDER BY queue_id, index, place

@@ -23,6 +23,7 @@ from delivery.moves.endings import (
     endings_without_sessions,
     finish,
     release,
+    retry,
 )
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.groups import Group, arranging
@@ -496,3 +497,29 @@ async def test_a_final_failure_leaves_no_attempts(connection: StatementConnectio
         stage = await claimed_stage(connection)
         failures = await endings().fail(connection, [ending(FailRequest, stage, reason="failed", final=True)])
         assert [one.row.index for one in failures.buried] == [1]
+
+
+async def test_a_node_cannot_say_that_a_client_has_gone_which_went_on_over_another(
+    connection: StatementConnection,
+) -> None:
+    async with connection.transaction(force_rollback=True):
+        stage = await claimed_stage(connection)
+        here, there = [await a_node(connection, name) for name in ("here", "there")]
+        await connection.execute(
+            "INSERT INTO clients_session (id, token, node_id) VALUES (%s, 't', %s)", [HOLDER, there]
+        )
+        for node, reason, is_failed in (
+            (here, "disconnected", False),
+            (here, "failed", True),
+            (there, "disconnected", True),
+        ):
+            async with connection.transaction(force_rollback=True):
+                told = [ending(FailRequest, stage, reason=reason)]
+                rows = await retry(connection, told, node_id=node, node_name="n")
+                assert bool(rows) is is_failed
+
+
+async def a_node(connection: StatementConnection, name: str) -> int:
+    rows = await connection.execute("INSERT INTO clients_node (name, url) VALUES (%s, 'ws://n') RETURNING id", [name])
+    [number] = await rows.fetchone() or [0]
+    return int(number)
