@@ -48,8 +48,8 @@ def _how_it_ended(evidence: Evidence, first: Delivery, second: Delivery) -> str:
     ending = ending_of_attempt(evidence, first.event)
     if ending is None:
         return f"That was at {when}; the journal has no end of attempt {first.event.attempt}."
-    before = second.event.at - ending.ended_at
-    return f"That was at {when}, {before:.1f} s after attempt {first.event.attempt} ended: {ending.reason or ending.outcome}."
+    before, why = second.event.at - ending.ended_at, ending.reason or ending.outcome
+    return f"That was at {when}, {before:.1f} s after attempt {first.event.attempt} ended: {why}."
 
 
 def ending_of_attempt(evidence: Evidence, received: Event) -> Ending | None:
