@@ -1,20 +1,16 @@
 """How much one statement hands out: bodies and headers count, and the broker knows when something was left."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from psycopg.rows import dict_row
 
 from delivery.moves.claims import QueueDemand, claim, claim_across, is_cut, pop
 from delivery.moves.posting import NobodyPosts, PostRequest, insert_copies
 from delivery.protocol.commands import Post
-from delivery.storage.connection import connect
 from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.vocabulary import MOST_TAKEN_BYTES
-from queues.definitions import QueueRecord, default_settings, definition_parameters, record_of
-from queues.definitions import statement as queue_statement
+from queues.definitions import QueueRecord
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,32 +33,15 @@ class Wish:
     work_timeout: float | None = None
 
 
-@pytest.fixture
-async def connection() -> AsyncIterator[StatementConnection]:
-    connection = await connect(application="test")
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def queue(connection: StatementConnection) -> QueueRecord:
-    parameters = definition_parameters("orders", (), default_settings("orders"))
-    async with connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(queue_statement("define"), parameters)
-        row = await cursor.fetchone()
-        assert row is not None
-        return record_of(row)
-
-
 @pytest.mark.parametrize("letter", LETTERS.values(), ids=LETTERS)
 @pytest.mark.parametrize("way", ["claim", "claim_many", "across", "pop"])
 async def test_headers_count_in_what_a_statement_hands_out(
-    connection: StatementConnection, queue: QueueRecord, letter: str, way: str
+    connection: StatementConnection, orders: QueueRecord, letter: str, way: str
 ) -> None:
     value = letter * (VALUE_BYTES // len(letter.encode()))
-    post = Post(queues=(queue.name,), message=b"m", headers={f"h-{number}": value for number in range(4)})
+    post = Post(queues=(orders.name,), message=b"m", headers={f"h-{number}": value for number in range(4)})
     await insert_copies(
-        connection, [PostRequest(NobodyPosts(), post, [queue]).copies[0] for _ in range(MESSAGES)], NODE
+        connection, [PostRequest(NobodyPosts(), post, [orders]).copies[0] for _ in range(MESSAGES)], NODE
     )
     [(size,)] = await (
         await connection.execute("SELECT 1 + octet_length(headers::text) FROM delivery_message LIMIT 1")
@@ -70,7 +49,7 @@ async def test_headers_count_in_what_a_statement_hands_out(
     fit = -(-MOST_TAKEN_BYTES // size)  # what began below the bound is taken whole
     left = MESSAGES
     while left:
-        taken = await take(connection, queue, way, left)
+        taken = await take(connection, orders, way, left)
         assert (len(taken), is_cut(taken)) == (min(fit, left), left >= fit)
         left -= len(taken)
 

@@ -1,20 +1,16 @@
 """IDs of messages on a real PostgreSQL: none is given to two live messages, whatever a node believes to be free."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from random import Random
 
 import pytest
-from psycopg.rows import dict_row
 
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.posting import Copy, NobodyPosts, PostRequest, insert_copies
 from delivery.protocol.commands import Post
-from delivery.storage.connection import connect
 from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.statements import statement
-from queues.definitions import QueueRecord, default_settings, definition_parameters, record_of
-from queues.definitions import statement as queue_statement
+from queues.definitions import QueueRecord
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NODE = 7
@@ -25,23 +21,6 @@ class Ended:
     queue_id: int
     sequence: int
     index: int
-
-
-@pytest.fixture
-async def connection() -> AsyncIterator[StatementConnection]:
-    connection = await connect(application="test")
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def orders(connection: StatementConnection) -> QueueRecord:
-    parameters = definition_parameters("orders", (), default_settings("orders"))
-    async with connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(queue_statement("define"), parameters)
-        row = await cursor.fetchone()
-        assert row is not None
-        return record_of(row)
 
 
 async def post(
