@@ -39,28 +39,33 @@ async def decoded_by(large_frames: LargeFrames, pieces: Sequence[bytes], *, bina
         return list(commands)
 
 
+def comparable(decoded: Decoded) -> list[object]:
+    """Commands as they are, errors (which are only equal to themselves) by what they say."""
+    return [(part.label, part.args) if isinstance(part, FrameError) else part for part in decoded]
+
+
 async def test_commands_bodies_and_errors_come_back_in_their_order(large_frames: LargeFrames) -> None:
     found = await decoded_by(large_frames, PIECES)
-    assert repr(found) == repr(decode(FRAME, False, LIMITS))
+    assert comparable(found) == comparable(decode(FRAME, False, LIMITS))
     assert isinstance(found[0], Post) and isinstance(found[-2], Pop)
     assert found[0].message == BODY.encode()
 
 
 async def test_binary_frames(large_frames: LargeFrames) -> None:
     data = b"".join(BINCODE)
-    assert repr(await decoded_by(large_frames, [data], binary=True)) == repr(decode(data, True, LIMITS))
+    assert comparable(await decoded_by(large_frames, [data], binary=True)) == comparable(decode(data, True, LIMITS))
 
 
 async def test_when_the_process_was_killed_the_frame_is_decoded_and_the_next_has_a_new_one(
     large_frames: LargeFrames,
 ) -> None:
-    expected = repr(decode(FRAME, False, LIMITS))
+    expected = comparable(decode(FRAME, False, LIMITS))
     await decoded_by(large_frames, PIECES)
     killed = large_frames.process_number
     assert killed is not None
     os.kill(killed, signal.SIGKILL)
     for _ in range(2):
-        assert repr(await decoded_by(large_frames, PIECES)) == expected
+        assert comparable(await decoded_by(large_frames, PIECES)) == expected
     assert large_frames.process_number not in (None, killed)
 
 
