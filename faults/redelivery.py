@@ -1,6 +1,7 @@
 """How soon a message came to somebody else when the client that held it had gone, or was silent for too long."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from faults.evidence import Delivery, Evidence
@@ -8,7 +9,17 @@ from faults.evidence import Delivery, Evidence
 GONE, SILENT = "disconnected", "timeout"  # reasons in the journal
 
 
-def after_disconnects(evidence: Evidence) -> Iterator[float]:
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """A message that came to `taker` at the moment `at`, so many seconds after `holder` should have lost it."""
+
+    seconds: float
+    holder: str
+    taker: str
+    at: float
+
+
+def after_disconnects(evidence: Evidence) -> Iterator[HandedOver]:
     """Seconds from the disconnect, or from the end of a fault if that is later."""
     for first, second, handed_out in _handed_over(evidence, GONE):
         connection = evidence.connections.get((first.event.client, first.connection))
@@ -18,14 +29,18 @@ def after_disconnects(evidence: Evidence) -> Iterator[float]:
         in_between = [fault.ended for fault in evidence.faults if fault.began <= handed_out and lost <= fault.ended]
         begins = max(lost, _asked(evidence, second), *in_between)
         if begins <= second.event.at:
-            yield max(handed_out - begins, 0.0)
+            yield _since(begins, first, second, handed_out)
 
 
-def after_leases(evidence: Evidence) -> Iterator[float]:
+def after_leases(evidence: Evidence) -> Iterator[HandedOver]:
     """Seconds from the end of the claim, where no fault was in the way: one of a broker lets claims begin again."""
     for first, second, handed_out in _handed_over(evidence, SILENT):
         if not any(fault.began <= handed_out and first.event.at <= fault.ended for fault in evidence.faults):
-            yield max(handed_out - max(first.lease_until, _asked(evidence, second)), 0.0)
+            yield _since(max(first.lease_until, _asked(evidence, second)), first, second, handed_out)
+
+
+def _since(begins: float, first: Delivery, second: Delivery, handed_out: float) -> HandedOver:
+    return HandedOver(max(handed_out - begins, 0.0), first.event.client, second.event.client, handed_out)
 
 
 def _asked(evidence: Evidence, delivery: Delivery) -> float:

@@ -2,12 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from statistics import median
 
 from faults.checker import Judgement
+from faults.redelivery import HandedOver
 from faults.remains import Fault
 
 MOST_SHOWN = 5  # findings of each verdict
+GONE = "claims of a client that has gone, with somebody else"
+SILENT = "claims of a silent client, with somebody else, after their end"
+REDELIVERED_SECONDS = 2.0
+TOGETHER_SECONDS = 5.0  # what comes over within so long is told in one line
 
 
 def table(judgement: Judgement) -> str:
@@ -38,14 +44,17 @@ def summary(judgement: Judgement, faults: Sequence[Fault]) -> str:
 
 
 def table_of_times(
-    recovered: Sequence[float | None], faults: Sequence[Fault], disconnected: Sequence[float], leases: Sequence[float]
+    recovered: Sequence[float | None],
+    faults: Sequence[Fault],
+    disconnected: Sequence[HandedOver],
+    leases: Sequence[HandedOver],
 ) -> str:
     """`recovered`: for each fault, None if it took too long to be seen."""
     known = [after if after is not None else float("inf") for after in recovered]
     rows = (
         ("throughput back to 95 %, after a fault's end", 10.0, known),
-        ("claims of a client that has gone, with somebody else", 2.0, disconnected),
-        ("claims of a silent client, with somebody else, after their end", 2.0, leases),
+        (GONE, REDELIVERED_SECONDS, [each.seconds for each in disconnected]),
+        (SILENT, REDELIVERED_SECONDS, [each.seconds for each in leases]),
     )
     lines = [
         "| seconds | bar | how often | median | 99 of 100 | most | over the bar |",
@@ -54,7 +63,21 @@ def table_of_times(
     for name, bar, seconds in rows:
         figures = " | ".join(f"{figure:.1f}" for figure in _middle_and_most(seconds)) or "- | - | -"
         lines.append(f"| {name} | {bar:g} | {len(seconds)} | {figures} | {sum(each > bar for each in seconds)} |")
-    return "\n".join([*lines, "", *_recovery_by_fault(known, faults)])
+    late = [*_late(GONE, disconnected), *_late(SILENT, leases)]
+    return "\n".join([*lines, "", *_recovery_by_fault(known, faults), *late])
+
+
+def _late(what: str, handed_over: Sequence[HandedOver]) -> Iterator[str]:
+    """Those over the bar, of each client that had lost them one line, so that they can be looked into."""
+    late: dict[tuple[str, int], list[HandedOver]] = defaultdict(list)
+    for each in handed_over:
+        if each.seconds > REDELIVERED_SECONDS:
+            late[each.holder, round(each.at / TOGETHER_SECONDS)].append(each)
+    for (holder, _), several in late.items():
+        worst = max(several, key=lambda each: each.seconds)
+        when = datetime.fromtimestamp(worst.at).strftime("%H:%M:%S")
+        latest = f"the latest after {worst.seconds:.1f} s at {when} to {worst.taker}"
+        yield f"late: {what}: {len(several)} of {holder}, {latest}"
 
 
 def _middle_and_most(seconds: Sequence[float]) -> list[float]:

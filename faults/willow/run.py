@@ -14,7 +14,7 @@ import psycopg
 from faults.checker import Judge, Judgement, judge, together
 from faults.evidence import Evidence
 from faults.history import Clock, Kind, Recorder, read_history
-from faults.redelivery import after_disconnects, after_leases
+from faults.redelivery import HandedOver, after_disconnects, after_leases
 from faults.remains import Fault
 from faults.willow.afterwards import FINISHED, UNFINISHED, UNFINISHED_BY_QUEUE, read_remains
 from faults.willow.cluster import POSTGRES, FaultyCluster
@@ -56,8 +56,8 @@ class Outcome:
     faults: list[Fault]
     judgements: list[Judgement] = field(default_factory=list)
     received: "array[float]" = field(default_factory=lambda: array("d"))
-    after_disconnects: "array[float]" = field(default_factory=lambda: array("d"))
-    after_leases: "array[float]" = field(default_factory=lambda: array("d"))
+    after_disconnects: list[HandedOver] = field(default_factory=list)
+    after_leases: list[HandedOver] = field(default_factory=list)
     logs: dict[str, str] = field(default_factory=dict)
 
     @property
