@@ -33,7 +33,7 @@ class Intervals:
     transactional_post_seconds: float = setting(
         "WILLOW_TRANSACTIONAL_POST_SECONDS",
         SHORT_INTERVAL,
-        "0.07",
+        "0.05",
         "How often a node looks for posts that applications have committed with `willow_post`; while they come, "
         "it looks four times as often.",
         unit="seconds",
