@@ -22,7 +22,7 @@ class Message(WithBody):
     A popped one has ended already.
     """
 
-    __slots__ = ("_begun", "_connection", "_delivery", "_open")
+    __slots__ = ("_begun", "_connection", "_delivery", "_open", "is_settling")
 
     def __init__(self, connection: Connection, delivery: Delivery) -> None:
         self._body = delivery.body
@@ -30,6 +30,7 @@ class Message(WithBody):
         self._delivery = delivery
         self._open = not delivery.finished
         self._begun = delivery.finished
+        self.is_settling = False
 
     def __repr__(self) -> str:
         tags = f" {list(self.tags)}" if self.tags else ""
@@ -52,6 +53,12 @@ class Message(WithBody):
         if not self._begun:
             self._begun = True
             self._connection.claims.begin(self._delivery)
+
+    def settling(self) -> None:
+        """For handlers of workers: the work is done. What follows, such as noting how it ended, is interrupted neither
+        by the end of the claim or of `time_limit` nor, for some seconds, by a worker that stops.
+        """
+        self.is_settling = True
 
     @property
     def queue(self) -> str:

@@ -90,15 +90,19 @@ class InProcess:
         if self._process is None or not self._process.is_alive() or self._pipe is None:
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=_work, args=(self._handler, theirs), name=self._name, daemon=True)
-            self._process.start()
+            process = context.Process(target=_work, args=(self._handler, theirs), name=self._name, daemon=True)
+            self._process = process
+            process.start()
             theirs.close()
+            if self._process is not process:  # it was to end before it had begun
+                process.kill()
+                raise EOFError
         return self._pipe
 
     def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-        self._process = None
+        process, self._process = self._process, None
+        if process is not None and process.pid is not None:
+            process.kill()
 
     def close(self) -> None:
         self._talking.close()

@@ -26,6 +26,8 @@ logger = logging.getLogger("willow_client")
 
 MOST_AT_ONCE = 4096  # jobs
 SETTLE_SECONDS = 5.0  # that a worker that stops has to tell the broker how its last jobs ended
+RELEASE_SECONDS = 1.0  # that it has after that to give back what handlers could not settle
+CANCELLED_SECONDS = 1.0  # that handlers have which are cancelled then
 # Seconds before a broker that could not store the end of a job is told again, doubled each time.
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
@@ -98,6 +100,7 @@ class QueueWorker:
         self._on_event = on_event
         self._slots: list[Slot] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._cancelled: list[asyncio.Task[None]] = []
         self.stopping = False
 
     async def __aenter__(self) -> Self:
@@ -128,21 +131,37 @@ class QueueWorker:
             raise reason
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Take no more; give what is at work its time; give the rest back."""
-        self.stopping = True
+        """Take no more; give what is at work its time; give the rest back. May be called again meanwhile."""
         self.request_stop()
         await self._subscription.close()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=0 if at_once else self._drain_timeout)
-            for slot in self._slots:
-                slot.interrupt("released")
-            await asyncio.wait(self._tasks, timeout=SETTLE_SECONDS)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._have_ended(0 if at_once else self._drain_timeout)
+        for slot in self._slots:
+            slot.interrupt("released")
+        await self._have_ended(SETTLE_SECONDS)
+        for slot in self._slots:
+            slot.interrupt("released", even_settling=True)
+        await self._have_ended(RELEASE_SECONDS)
+        await self._cancel_all()
         for slot in self._slots:
             slot.close()
-        self._tasks.clear()
+
+    async def _have_ended(self, seconds: float | None) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+
+    async def _cancel_all(self) -> None:
+        """A handler that does not let itself be cancelled is not waited for."""
+        for task in self._tasks:
+            task.cancel()
+        self._cancelled += self._tasks
+        self._tasks = []
+        if self._cancelled:
+            await asyncio.wait(self._cancelled, timeout=CANCELLED_SECONDS)
+
+    @property
+    def given_up(self) -> int:
+        """Handlers that went on when this had stopped."""
+        return sum(not task.done() for task in self._cancelled)
 
     def request_stop(self) -> None:
         """Take no more, without waiting; for signal handlers."""
@@ -182,7 +201,7 @@ class Slot:
         self._time_limit = time_limit
         self._task: asyncio.Task[Any] | None = None
         self._is_busy = False
-        self._is_handling = False  # its part of the work that may be interrupted
+        self._handled: Message | None = None  # while its handler runs
         self._interrupted: EventKind | None = None  # why the handler is being cancelled
 
     async def work(self) -> None:
@@ -206,9 +225,11 @@ class Slot:
         if not self._is_busy and self._task is not None:
             self._task.cancel()
 
-    def interrupt(self, why: EventKind) -> None:
+    def interrupt(self, why: EventKind, *, even_settling: bool = False) -> None:
         """Cancel the handler; as with `asyncio.timeout`, the task goes on."""
-        if self._is_handling and self._interrupted is None and self._task is not None:
+        if self._handled is None or (self._handled.is_settling and not even_settling):
+            return
+        if self._interrupted is None and self._task is not None:
             self._interrupted = why
             self._task.cancel()
 
@@ -235,22 +256,21 @@ class Slot:
         """How the handler ended, what it raised, and what it returned."""
         loop = asyncio.get_running_loop()
         limit = loop.call_later(self._time_limit, self.interrupt, "timed_out") if self._time_limit else None
-        self._is_handling = True
+        self._handled = message
         message.tell_when_lost(lambda: self.interrupt("lost"))
         try:
             with consuming(message):
                 return "finished", None, await self._runner.run(message)
         except asyncio.CancelledError as cancelled:
-            assert self._task is not None
-            if self._interrupted is not None:
-                self._task.uncancel()
-            elif self._task.cancelling():
+            if self._interrupted is None and self._task is not None and self._task.cancelling():
                 raise
             return self._interrupted or "failed", cancelled, None  # failed: the handler awaited what was cancelled
         except (Exception, SystemExit) as error:
             return _kind_of(error), error, None
         finally:
-            self._is_handling = False
+            self._handled = None
+            if self._interrupted is not None and self._task is not None:
+                self._task.uncancel()  # also if the handler took no notice
             if limit is not None:
                 limit.cancel()
 

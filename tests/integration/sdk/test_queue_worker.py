@@ -8,12 +8,13 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import pytest
 import willow_client
-from willow_client import Client, GiveBack, GiveUp, JobEvent, Message, PermissionDenied, Retry
+from willow_client import Client, GiveBack, GiveUp, JobEvent, Message, PermissionDenied, Retry, worker
 from willow_client.processes import InProcess
 
 from tests.support.client import LOOK_SECONDS
@@ -312,7 +313,117 @@ async def test_a_worker_that_may_not_read_is_told_so(broker: Cluster, queue: str
             await client.worker(queue, print).run()
 
 
+async def test_a_handler_that_takes_no_notice_of_its_limit_has_finished(client: Client, queue: str) -> None:
+    """And is told of the limit of the next job as well."""
+    events = Events()
+
+    async def handle(message: Message) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            assert current is not None
+            if message.text == "last":
+                assert current.cancelling() == 1
+                raise
+
+    await client.create(queue, retry_limit=1)
+    async with client.worker(queue, handle, concurrency=1, time_limit=0.1, on_event=events):
+        await client.post_many(queue, ["first", "last"])
+        await events.wait_for("timed_out")
+    assert events.kinds() == {"started": 2, "finished": 1, "timed_out": 1}
+
+
+async def test_a_process_that_is_to_end_while_it_starts_is_ended(
+    client: Client, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begins, may_start = threading.Event(), threading.Event()
+    started: list[BaseProcess] = []
+    start = BaseProcess.start
+
+    def slowly(self: BaseProcess) -> None:
+        begins.set()
+        may_start.wait(PATIENCE)
+        start(self)
+        started.append(self)
+
+    monkeypatch.setattr(BaseProcess, "start", slowly)
+    async with client.worker(queue, double, concurrency=1, run_in="process") as worker:
+        runner = worker._slots[0]._runner
+        assert isinstance(runner, InProcess)
+        assert await asyncio.to_thread(begins.wait, PATIENCE)
+    may_start.set()
+    thread = runner._talking._thread
+    assert thread is not None
+    await asyncio.to_thread(thread.join, PATIENCE)
+    [process] = started
+    await asyncio.to_thread(process.join, PATIENCE)
+    assert process.exitcode == -signal.SIGKILL
+
+
 # the end
+
+
+async def test_what_is_settled_when_the_worker_stops_is_settled(client: Client, other: Client, queue: str) -> None:
+    """Neither its end nor that of the time for jobs comes in between."""
+    events, stored = Events(), asyncio.Event()
+
+    async def handle(message: Message) -> str:
+        message.settling()
+        await stored.wait()
+        return "done"
+
+    worker = client.worker(queue, handle, concurrency=1, drain_timeout=0, on_event=events)
+    async with worker:
+        post = asyncio.ensure_future(other.post(queue, "m", wait="finish"))
+        await events.wait_for("started")
+        worker._slots[0].interrupt("timed_out")
+        stopping = asyncio.ensure_future(worker.stop())
+        asyncio.get_running_loop().call_later(LOOK_SECONDS, stored.set)
+        assert await post == b"done"
+        await stopping
+    assert events.kinds() == {"started": 1, "finished": 1}
+
+
+async def test_what_cannot_be_settled_is_given_back(
+    client: Client, other: Client, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "SETTLE_SECONDS", 0)
+    events = Events()
+
+    async def handle(message: Message) -> None:
+        message.settling()
+        await asyncio.Event().wait()
+
+    async with client.worker(queue, handle, drain_timeout=0, on_event=events):
+        await other.post(queue, "m")
+        await events.wait_for("started")
+    assert events.kinds() == {"started": 1, "released": 1}
+    message = await other.fetch(queue)
+    assert message is not None and message.attempt == 1
+
+
+async def test_a_handler_that_cannot_be_cancelled_is_not_waited_for(
+    client: Client, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the worker is told to stop, and in whatever way."""
+    for name in ("SETTLE_SECONDS", "RELEASE_SECONDS", "CANCELLED_SECONDS"):
+        monkeypatch.setattr(worker, name, 0)
+    events, goes_on = Events(), asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        while not goes_on.is_set():
+            with suppress(asyncio.CancelledError):
+                await goes_on.wait()
+
+    stubborn = client.worker(queue, handle, concurrency=2, drain_timeout=0, on_event=events)
+    async with asyncio.timeout(PATIENCE), stubborn:
+        await client.post(queue, "m")
+        await events.wait_for("started")
+        await asyncio.gather(stubborn.stop(), stubborn.stop(at_once=True))
+        assert stubborn.given_up == 1
+    goes_on.set()
+    await events.wait_for("finished")
 
 
 async def test_the_end_finishes_what_is_at_work_and_gives_back_the_rest(

@@ -8,7 +8,7 @@ from willow_client import BadArgument, ClaimLost, Draft, GiveUp, Timeout, Unavai
 from willow_testing import FakeMessage, FakeWillow
 
 OF_THE_CONNECTION = {"flush", "forked", "opened", "options"}  # what only a real client has
-INSIDE_OF_MESSAGES = {"begin", "finish_call", "flush", "let_go", "tell_when_lost"}
+INSIDE_OF_MESSAGES = {"begin", "finish_call", "flush", "is_settling", "let_go", "settling", "tell_when_lost"}
 
 
 def public(thing: Any) -> set[str]:
