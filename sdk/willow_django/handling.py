@@ -17,6 +17,7 @@ from willow_django.models import TaskRecord
 from willow_django.on_the_loop import OnTheLoop
 from willow_django.places import Places
 from willow_django.running import RAISED, Attempt, begin, never_run
+from willow_django.tasks_api import TaskResultStatus
 from willow_django.turns import Turns
 from willow_django.worker_records import Records
 
@@ -90,6 +91,7 @@ class TaskHandler:
             told = await self._run_and_note(attempt, job, message)
         finally:
             self._turns.end()
+        message.settling()
         told = await self._stored(attempt) or told
         if attempt.has_ended and attempt.somebody_hears_the_end:
             await self._ends.ask((attempt, copy_context()))
@@ -123,6 +125,10 @@ class TaskHandler:
         self._running.put(RUNNING_SECONDS, attempt)
         try:
             return await self._run(attempt, job, message)
+        except asyncio.CancelledError:
+            attempt.record.status = TaskResultStatus.READY
+            await self._records.note(attempt.record)
+            raise
         finally:
             self._running.take_out(RUNNING_SECONDS, attempt)
 

@@ -1,20 +1,36 @@
 """Asynchronous tasks, on the worker's event loop."""
 
 import asyncio
-import logging
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
-from asgiref.sync import sync_to_async
-from django.db import Error, close_old_connections, connections
-from django.db.backends.signals import connection_created
+from asgiref.sync import SyncToAsync, ThreadSensitiveContext
+from django.db import connections
 
 from willow_django.limits import SoftTimeLimitExceeded, TimeLimitExceeded, limit
 from willow_django.places import Places
 from willow_django.running import Attempt
 
-logger = logging.getLogger("willow_django")
+CLOSING_SECONDS = 1.0  # that threads have at the end
+
+
+class LoopThreads(ThreadPoolExecutor):
+    """For `asyncio.to_thread`. What is at work in them is known, since Python does not end before it."""
+
+    def __init__(self) -> None:
+        super().__init__(thread_name_prefix="willow loop")
+        self.at_work: set[Future[Any]] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = super().submit(fn, *args, **kwargs)
+        self.count(future)
+        return future
+
+    def count(self, future: Future[Any]) -> None:
+        self.at_work.add(future)
+        future.add_done_callback(self.at_work.discard)
 
 
 class OnTheLoop:
@@ -24,64 +40,48 @@ class OnTheLoop:
         self._places = places
         self._soft_time_limit = soft_time_limit
         self._hard_time_limit = hard_time_limit
-        self._connections = SharedConnections()
+        self._threads = LoopThreads()
+        asyncio.get_running_loop().set_default_executor(self._threads)
 
     async def run(self, attempt: Attempt) -> Any:
         """What the task returned. Raises what it raised."""
-        await self._places.in_thread(attempt.tell_started)
-        await self._connections.begin()
-        hard = limit(self._hard_time_limit, TimeLimitExceeded)
-        soft = limit(self._soft_time_limit, SoftTimeLimitExceeded)
-        try:
-            async with hard, soft:
-                value, left_with = await asyncio.create_task(_awaited(attempt))
-        finally:
-            self._connections.close_old()
+        async with limit(self._hard_time_limit, TimeLimitExceeded):
+            await self._places.in_thread(attempt.tell_started)
+            async with limit(self._soft_time_limit, SoftTimeLimitExceeded):
+                value, left_with = await asyncio.create_task(self._awaited(attempt))
         if left_with is not None:
             raise left_with
         return value
 
+    async def close(self) -> int:
+        """How many threads are at work a moment later. Nothing can end them."""
+        if at_work := self._threads.at_work.copy():
+            ended, _ = await asyncio.wait(map(asyncio.wrap_future, at_work), timeout=CLOSING_SECONDS)
+            await asyncio.gather(*ended, return_exceptions=True)
+        return len(self._threads.at_work)
 
-async def _awaited(attempt: Attempt) -> tuple[Any, SystemExit | None]:
-    """What it returned, or that it wants to leave: raised in a task of asyncio's, that would end the loop."""
-    try:
-        return await attempt.result.task.func(*attempt.arguments, **attempt.result.kwargs), None
-    except SystemExit as error:
-        return None, error
-
-
-class SharedConnections:
-    """Those of the one thread in which asgiref runs what asynchronous code does with the database.
-
-    As around a request, they are closed if they broke or are old. While there is none, as where tasks do not use the
-    database, nothing is asked of that thread.
-    """
-
-    def __init__(self) -> None:
-        self._thread: int | None = None
-        self._are_open = False
-        self._closing: asyncio.Future[None] | None = None
-        self._told: Callable[..., None] = self._opened  # the signal keeps no receiver alive
-        connection_created.connect(self._told)
-
-    async def begin(self) -> None:
-        if self._thread is None:
-            self._thread = await sync_to_async(threading.get_ident)()
-
-    def close_old(self) -> None:
-        """Without waiting: the thread may be busy for long. What comes to it later finds them closed."""
-        if self._are_open and (self._closing is None or self._closing.done()):
-            self._closing = asyncio.ensure_future(sync_to_async(self._close_old)())
-
-    # in that thread
-
-    def _opened(self, **kwargs: Any) -> None:
-        if threading.get_ident() == self._thread:
-            self._are_open = True
-
-    def _close_old(self) -> None:
+    async def _awaited(self, attempt: Attempt) -> tuple[Any, SystemExit | None]:
+        """What it returned, or that it wants to leave: raised in a task of asyncio's, that would end the loop."""
         try:
-            close_old_connections()
-        except Error as error:
-            logger.warning("A connection to the database could not be closed: %s", error)
-        self._are_open = any(one.connection is not None for one in connections.all(initialized_only=True))
+            with self._thread_of_its_own():
+                return await attempt.result.task.func(*attempt.arguments, **attempt.result.kwargs), None
+        except SystemExit as error:
+            return None, error
+
+    @contextmanager
+    def _thread_of_its_own(self) -> Iterator[None]:
+        """As Django's requests have it: what the task does with the database happens in one thread, if it does
+        anything, and the thread's connections end with the task.
+
+        asgiref itself would wait for the thread, and the loop with it. What runs there may take long.
+        """
+        context = ThreadSensitiveContext()
+        token = SyncToAsync.thread_sensitive_context.set(context)
+        try:
+            yield
+        finally:
+            SyncToAsync.thread_sensitive_context.reset(token)
+            executor = SyncToAsync.context_to_thread_executor.pop(context, None)
+            if executor is not None:
+                self._threads.count(executor.submit(connections.close_all))
+                executor.shutdown(wait=False)

@@ -14,7 +14,7 @@ from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any
 
-from django.db import Error, close_old_connections
+from django.db import Error, close_old_connections, connections
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from willow_client import GiveUp, Retry
@@ -243,4 +243,13 @@ def connections_closed() -> Iterator[None]:
     try:
         yield
     finally:
+        _end_open_transactions()
         close_old_connections()
+
+
+def _end_open_transactions() -> None:
+    """That a task has left. Django would keep such a connection, closed, for whatever this thread does next."""
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block:
+            connection.close()
+            del connections[connection.alias]

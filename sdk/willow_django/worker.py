@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, closing
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,32 +48,55 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
     """
     limits = {"soft_time_limit": plan.soft_time_limit, "hard_time_limit": plan.time_limit}
     places = (Processes if plan.run_in == "process" else Threads)(**limits)
-    with stop_signals() as signals, closing(places), closing(Records()) as records:
-        on_the_loop = OnTheLoop(places, **limits)
-        async with AsyncExitStack() as parts:
-            client = await parts.enter_async_context(new_client())
-            workers, turns = [], [Turns(plan.concurrency) for _ in plan.queues]
-            for name, turns_of_queue in zip(plan.queues, turns, strict=True):
-                queue = backend.queue_of(name)
-                most = {
-                    "most_attempts": await _attempts_that_are_allowed(client, queue),
-                    "most_lost": backend.lost_attempts,
-                }
-                worker = _worker(client, queue, TaskHandler(records, places, on_the_loop, turns_of_queue, **most), plan)
-                if plan.prefetch is None:
-                    holding = Holding(worker, turns_of_queue, plan.concurrency)
-                    parts.callback(asyncio.ensure_future(holding.adapt()).cancel)
-                workers.append(await parts.enter_async_context(worker))
-            logger.info("Working on tasks of %s, %d at a time", ", ".join(plan.queues), plan.concurrency)
-            await parts.enter_async_context(say_healthy(client, plan.health_file, plan.health_port))
-            try:
-                await _until_stopped(signals, workers)
-            finally:
-                logger.info("Stopping: no more tasks are taken")
-                records.stop()
-                for turns_of_queue in turns:
-                    turns_of_queue.stop()
-                await _drain(workers, signals)
+    on_the_loop = OnTheLoop(places, **limits)
+    workers: list[willow_client.QueueWorker] = []
+    async with AsyncExitStack() as parts:
+        signals = parts.enter_context(stop_signals())
+        await parts.enter_async_context(_left_if_stuck(workers, on_the_loop))
+        parts.enter_context(closing(places))
+        records = parts.enter_context(closing(Records()))
+        client = await parts.enter_async_context(new_client())
+        turns = [Turns(plan.concurrency) for _ in plan.queues]
+        for name, turns_of_queue in zip(plan.queues, turns, strict=True):
+            queue = backend.queue_of(name)
+            most = {
+                "most_attempts": await _attempts_that_are_allowed(client, queue),
+                "most_lost": backend.lost_attempts,
+            }
+            worker = _worker(client, queue, TaskHandler(records, places, on_the_loop, turns_of_queue, **most), plan)
+            if plan.prefetch is None:
+                holding = Holding(worker, turns_of_queue, plan.concurrency)
+                parts.callback(asyncio.ensure_future(holding.adapt()).cancel)
+            workers.append(await parts.enter_async_context(worker))
+        logger.info("Working on tasks of %s, %d at a time", ", ".join(plan.queues), plan.concurrency)
+        await parts.enter_async_context(say_healthy(client, plan.health_file, plan.health_port))
+        try:
+            await _until_stopped(signals, workers)
+        finally:
+            logger.info("Stopping: no more tasks are taken")
+            records.stop()
+            for turns_of_queue in turns:
+                turns_of_queue.stop()
+            await _drain(workers, signals)
+
+
+@asynccontextmanager
+async def _left_if_stuck(workers: Sequence[willow_client.QueueWorker], on_the_loop: OnTheLoop) -> AsyncIterator[None]:
+    """Python would wait for asynchronous tasks that are not to be cancelled, and for what they do in threads. The
+    broker gives them to others, and who stops a worker wants it to end.
+    """
+    status = 1
+    try:
+        yield
+        status = 0
+    finally:
+        threads = await on_the_loop.close()
+        if stuck := threads + sum(worker.given_up for worker in workers):
+            logger.warning("%d tasks do not end: the worker ends without them", stuck, exc_info=status == 1)
+            logging.shutdown()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
 
 
 async def _attempts_that_are_allowed(client: willow_client.Client, queue: str) -> int:
@@ -106,8 +131,10 @@ async def _drain(workers: Sequence[willow_client.QueueWorker], signals: "asyncio
     if not draining.done():
         logger.warning("Stopping at once: what runs is given back")
         await asyncio.gather(*(worker.stop(at_once=True) for worker in workers))
+        draining.cancel()
     second.cancel()
-    await draining
+    with suppress(asyncio.CancelledError):
+        await draining
 
 
 async def _until_stopped(signals: "asyncio.Queue[int]", workers: Sequence[willow_client.QueueWorker]) -> None:

@@ -143,6 +143,12 @@ def waiting(tmp_path: Path) -> WaitingTasks:
 
 
 @pytest.fixture
+def said(tmp_path: Path) -> Path:
+    """For what a worker logs."""
+    return tmp_path / "said"
+
+
+@pytest.fixture
 async def client(broker: Cluster) -> AsyncIterator[willow_client.Client]:
     async with willow_client.connect(broker.node.url) as client:
         yield client

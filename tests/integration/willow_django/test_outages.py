@@ -16,12 +16,6 @@ from tests.support.launched_willow import free_port
 from tests.support.storage import Storage
 
 
-@pytest.fixture
-def said(tmp_path: Path) -> Path:
-    """What the worker logs."""
-    return tmp_path / "said"
-
-
 def waits_for_the_database(said: Path) -> bool:
     return "wait for the database" in said.read_text() or "waits for the database" in said.read_text()
 

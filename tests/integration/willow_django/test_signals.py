@@ -53,3 +53,14 @@ print(json.dumps([result.id for result in results]))
         assert wait_until(lambda: not broker.query(LEFT, f"{shop.prefix}default"), PATIENCE)
         assert (heard / f"{ids[0]}.finished").read_text() == "SUCCESSFUL"
         hangs.unlink()
+
+
+@pytest.mark.parametrize("task", ["add", "add_later"])
+def test_the_time_limit_holds_for_receivers_of_the_start(shop: Project, heard: Path, task: str) -> None:
+    [id] = shop.python(RUN + f"print(json.dumps([jobs.{task}.enqueue(1, 1).id]))")
+    hangs = heard / f"{id}.started.hangs"
+    hangs.touch()
+    with shop.running("willow_worker", "--time-limit", "0.5"):
+        told = shop.python(RUN + f"print(json.dumps(told(found({id!r}))))")
+        hangs.unlink()
+    assert [path for path, _ in told["errors"]] == ["willow_django.limits.TimeLimitExceeded"]

@@ -1,9 +1,12 @@
 """A worker that is told to stop takes no more, finishes what runs while it has time, and gives back the rest."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.integration.willow_django.conftest import Project
-from tests.integration.willow_django.test_tasks import NOT_SUCCESSFUL, READY
+from tests.integration.willow_django.test_attempts import STATUS
+from tests.integration.willow_django.test_tasks import NOT_SUCCESSFUL, READY, RUN
 from tests.integration.willow_django.waiting_tasks import WaitingTasks
 from tests.support.cluster import PATIENCE, Cluster, wait_until
 
@@ -69,7 +72,39 @@ def test_what_does_not_end_in_time_is_given_back(
             worker.terminate()
         assert worker.wait(PATIENCE) == 0
     assert broker.query(READY, queue) == [(0,)]
+    assert broker.query(STATUS, ids[0]) == [("READY",)]
     waiting.end()
     with shop.running("willow_worker", "--run-in", run_in):
         assert wait_until(lambda: not broker.query(NOT_SUCCESSFUL, ids), 2 * PATIENCE)
     assert waiting.begun == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "attempts"),
+    [("waits_in_a_thread", 0), ("waits_in_a_thread_of_asyncio", 0), ("cannot_be_cancelled", 1)],
+)
+def test_what_cannot_be_ended_keeps_no_worker_from_ending(
+    broker: Cluster, shop: Project, waiting: WaitingTasks, said: Path, task: str, attempts: int
+) -> None:
+    """What a thread does can only be left. A task that does not let itself be cancelled has spent its attempt."""
+    ids, queue = waiting.enqueue(shop, 1, task), f"{shop.prefix}default"
+    with shop.running("willow_worker", "--drain-timeout", "0.1", said=said) as worker:
+        assert wait_until(lambda: waiting.begun == 1 and takes_more(broker, queue), 2 * PATIENCE)
+        worker.terminate()
+        assert worker.wait(PATIENCE) == 0
+    assert "1 tasks do not end" in said.read_text()
+    assert wait_until(lambda: broker.query(READY, queue) == [(attempts,)], PATIENCE)
+    waiting.end()
+    with shop.running("willow_worker"):
+        assert wait_until(lambda: not broker.query(NOT_SUCCESSFUL, ids), 2 * PATIENCE)
+
+
+def test_a_thread_that_has_been_used_keeps_no_worker_from_ending_well(
+    shop: Project, waiting: WaitingTasks, said: Path
+) -> None:
+    waiting.end()
+    with shop.running("willow_worker", said=said):
+        for task in ("waits_in_a_thread", "waits_in_a_thread_of_asyncio"):
+            [id] = waiting.enqueue(shop, 1, task)
+            assert shop.python(RUN + f"print(json.dumps(told(found({id!r}))['status']))") == "SUCCESSFUL"
+    assert "do not end" not in said.read_text()

@@ -5,10 +5,13 @@ import os
 import signal
 import time
 import uuid
+from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from asgiref.sync import sync_to_async
+from django.db import connection, transaction
 from django.utils import timezone
 from willow_django import carried, post
 from willow_django.limits import SoftTimeLimitExceeded
@@ -128,8 +131,53 @@ async def awaits_until_there_is(path: str) -> None:
 
 
 @task
+async def waits_in_a_thread(path: str) -> None:
+    await sync_to_async(until_there_is.func)(path)
+
+
+@task
+async def waits_in_a_thread_of_asyncio(path: str) -> None:
+    await asyncio.to_thread(until_there_is.func, path)
+
+
+@task
+async def cannot_be_cancelled(path: str) -> None:
+    _say_begun(path)
+    while not _is_there(path):
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.01)
+
+
+@task
 async def counts_records() -> int:
     return await TaskRecord.objects.acount()
+
+
+def _connection() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return int(cursor.fetchone()[0])
+
+
+@task
+async def which_connections() -> list[int]:
+    """Of two things that the task does one after the other."""
+    return [await sync_to_async(_connection)() for _ in range(2)]
+
+
+@task
+def leaves_a_transaction() -> None:
+    transaction.atomic().__enter__()
+
+
+@task
+def is_in_a_transaction() -> bool:
+    return connection.in_atomic_block
+
+
+@task
+def returns_a_large_number() -> int:
+    return 10**5000
 
 
 @task
