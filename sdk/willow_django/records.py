@@ -12,6 +12,7 @@ from django.db.models import JSONField
 
 from willow_django.conf import willow_settings
 from willow_django.models import TaskRecord
+from willow_django.tasks_api import TaskResultStatus
 
 # What changes while a task runs.
 CHANGING = (
@@ -36,7 +37,7 @@ WHERE id = ANY(%s)
 
 # Read and planned once for all records. That the ids are said twice keeps it on their index: otherwise it does not know
 # how few records are to come. A worker that was paused may have lost its task to another one meanwhile: what has
-# succeeded stays so, and that a task runs or waits is said by the latest attempt only.
+# succeeded has done so whoever says it, and stays so; everything else is said by the latest attempt only.
 UPDATE_ALL = """
 UPDATE willow_django_taskrecord t
 SET status = n.status, started_at = n.started_at, last_attempted_at = n.last_attempted_at, finished_at = n.finished_at,
@@ -46,10 +47,10 @@ FROM jsonb_to_recordset(%s::jsonb) AS n (
     return_value jsonb, errors jsonb, worker_ids jsonb
 )
 WHERE t.id = n.id AND t.id = ANY(%s) AND t.status <> 'SUCCESSFUL'
-    AND (n.finished_at IS NOT NULL OR t.last_attempted_at IS NULL OR t.last_attempted_at <= n.last_attempted_at)
+    AND (n.status = 'SUCCESSFUL' OR t.last_attempted_at IS NULL OR t.last_attempted_at <= n.last_attempted_at)
 """
 
-# The same for other databases. The second part is for tasks that have not ended.
+# The same for other databases. The second part is for tasks that have not succeeded.
 UPDATE_ONE = "UPDATE {table} SET {changes} WHERE id = %s AND status <> 'SUCCESSFUL'"
 OF_THE_LATEST_ATTEMPT = " AND (last_attempted_at IS NULL OR last_attempted_at <= %s)"
 
@@ -142,7 +143,7 @@ def _update(record: TaskRecord, connection: BaseDatabaseWrapper) -> tuple[str, l
     changes = ", ".join(f"{quoted(str(field.column))} = %s" for field in fields)
     update = UPDATE_ONE.format(table=quoted(TaskRecord._meta.db_table), changes=changes)
     values = {field.name: field.get_db_prep_save(getattr(record, field.attname), connection) for field in fields}
-    if record.finished_at is not None:
+    if record.status == TaskResultStatus.SUCCESSFUL:
         return update, [*values.values(), record.pk]
     return update + OF_THE_LATEST_ATTEMPT, [*values.values(), record.pk, values["last_attempted_at"]]
 

@@ -4,6 +4,7 @@ Who runs it saves the record: a worker for many tasks at once (records.py), ever
 """
 
 import asyncio
+import json
 import os
 import socket
 import traceback
@@ -103,6 +104,7 @@ class Attempt:
 
     def succeed(self, value: Any) -> None:
         normal = normalize_json(value)
+        json.dumps(normal)  # a number of thousands of digits has no text: that is this task's error, and no other's
         object.__setattr__(self.result, "_return_value", normal)
         self.record.return_value = normal
         self._end(TaskResultStatus.SUCCESSFUL)
@@ -162,11 +164,16 @@ def begin(
     most: int = MOST_ATTEMPTS,
     most_lost: int = LOST_ATTEMPTS,
 ) -> Attempt | None:
-    """None if it has succeeded before: then only the broker did not hear of it."""
+    """None if it has succeeded before: then only the broker did not hear of it.
+
+    Raises `GiveUp` if it has failed for good before. What is put back from the dead letters begins with attempt 1.
+    """
     if record is None:
         raise Unknown(f"There is no task {job.get('task')!r} in the database.")
     if record.status == TaskResultStatus.SUCCESSFUL:
         return None
+    if record.status == TaskResultStatus.FAILED and number is not None and number > 1:
+        raise GiveUp("It had failed before, and the broker did not hear of it.")
     lost = _lost_attempts(record, number)
     if lost > most_lost:
         raise LostTooOften(f"{lost} attempts did not end, as if the task had ended its workers.")

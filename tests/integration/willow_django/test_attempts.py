@@ -69,6 +69,8 @@ def test_a_task_has_failed_if_the_database_does_not_take_what_it_returned(shop: 
         told = shop.python(
             RUN
             + r"""
+other, large = jobs.add.enqueue(1, 1), jobs.returns_a_large_number.enqueue()
+assert told(other)["status"] == "SUCCESSFUL" and told(large)["errors"][0][0] == "builtins.ValueError"
 returned = [jobs.returns.enqueue(text) for text in (r"a\0b", r"\ud800")]
 raised = [jobs.raises.enqueue(text) for text in (r"a\0b", r"\ud800")]
 print(json.dumps([told(result) for result in (*returned, *raised)]))
@@ -95,6 +97,24 @@ print(json.dumps([before, attempt.has_ended, record.finished_at]))
 """
     )
     assert (ended_before, has_ended, finished_at) == (True, False, None)
+
+
+def test_a_task_that_failed_is_not_run_again_if_only_the_broker_did_not_hear_of_it(shop: Project) -> None:
+    reason = shop.python(
+        RUN
+        + """
+from willow_client import GiveUp
+from willow_django.records import find_records
+from willow_django.running import begin
+[record] = find_records([jobs.add.enqueue(1, 1).id])
+begin(record, {}, 1).fail(ValueError())
+try:
+    begin(record, {}, 2)
+except GiveUp as error:
+    print(json.dumps(str(error)))
+"""
+    )
+    assert "failed before" in reason
 
 
 @pytest.mark.parametrize("run_in", ["thread", "process"])
@@ -156,11 +176,11 @@ def after_two_workers(end, late_end):
 succeed = lambda attempt: attempt.succeed(1)
 fail = lambda attempt: attempt.fail(ValueError())
 run = lambda attempt: None
-ends = ((succeed, run), (succeed, fail), (fail, run), (fail, succeed))
+ends = ((succeed, run), (succeed, fail), (fail, run), (fail, succeed), (run, fail))
 print(json.dumps([after_two_workers(*of_both) for of_both in ends]))
 """
     )
-    assert statuses == ["SUCCESSFUL", "SUCCESSFUL", "FAILED", "SUCCESSFUL"]
+    assert statuses == ["SUCCESSFUL", "SUCCESSFUL", "FAILED", "SUCCESSFUL", "RUNNING"]
 
 
 def test_attempts_are_in_order_whatever_clocks_say(shop: Project) -> None:
