@@ -58,6 +58,7 @@ class FailedElsewhere(Exception):
 
     def __init__(self, reason: str, exception_class_path: str, traceback: str) -> None:
         super().__init__(reason)
+        self.add_note(traceback)
         self.told = {"exception_class_path": exception_class_path, "traceback": traceback}
 
 
@@ -81,6 +82,7 @@ class Attempt:
         self.result: Any = result_of(record)
         self._number = number or len(record.worker_ids)
         self._most = most
+        self._raised: BaseException | None = None
 
     @property
     def follows_lost_ones(self) -> bool:
@@ -111,6 +113,7 @@ class Attempt:
 
     def fail(self, error: BaseException) -> Retry | GiveUp:
         """What tells the broker: `Retry` while there are attempts left, then `GiveUp`."""
+        self._raised = error
         told = error.told if isinstance(error, FailedElsewhere) else _told(error)
         self.result.errors.append(TaskError(**told))
         self.record.errors = [*self.record.errors, told]
@@ -145,7 +148,14 @@ class Attempt:
         task_started.send(self._sender, task_result=self.result)
 
     def tell_finished(self) -> None:
-        task_finished.send(self._sender, task_result=self.result)
+        """While what the task raised is being handled: receivers, as those that log it, ask for it by `exc_info()`."""
+        if self._raised is None:
+            task_finished.send(self._sender, task_result=self.result)
+            return
+        try:
+            raise self._raised
+        except BaseException:
+            task_finished.send(self._sender, task_result=self.result)
 
     @property
     def somebody_hears_the_end(self) -> bool:

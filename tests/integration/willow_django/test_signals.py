@@ -35,6 +35,7 @@ print(json.dumps([ended(result).id for result in results]))
         ["READY", "RUNNING", "SUCCESSFUL"],
         ["READY", "RUNNING", "FAILED"],
     ]
+    assert "in broken" in (heard / f"{ids[2]}.finished.handled").read_text()
 
 
 def test_a_receiver_that_hangs_keeps_no_task_from_ending(broker: Cluster, shop: Project, heard: Path) -> None:

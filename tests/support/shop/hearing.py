@@ -1,7 +1,10 @@
-"""Receivers of the signals of tasks, which leave files: `<id>.<signal>` says the status of the task at that moment."""
+"""Receivers of the signals of tasks, which leave files: `<id>.<signal>` says the status of the task at that moment, and
+`<id>.<signal>.handled` which exception is being handled.
+"""
 
 import os
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ def begin() -> None:
 
 def _receiver(name: str, folder: Path) -> Any:
     def receive(task_result: Any, **kwargs: Any) -> None:
+        (folder / f"{task_result.id}.{name}.handled").write_text(traceback.format_exc())
         (folder / f"{task_result.id}.{name}").write_text(task_result.status)
         while (folder / f"{task_result.id}.{name}.hangs").exists():
             time.sleep(0.01)
