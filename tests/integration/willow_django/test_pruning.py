@@ -22,6 +22,7 @@ TaskRecord.objects.bulk_create([
     record("running", "RUNNING", 8, started_at=timezone.now()),
     record("never run", "READY", 8),
     record("tried", "READY", 8, started_at=timezone.now()),
+    record("never ended", "RUNNING", 8, last_attempted_at=timezone.now() - timedelta(days=8)),
     record("due later", "READY", 8, run_after=timezone.now()),
 ])
 """
@@ -34,8 +35,10 @@ print(json.dumps(sorted(TaskRecord.objects.values_list("id", flat=True))))
 def test_what_ended_long_ago_is_deleted(shop_elsewhere: Project) -> None:
     shop_elsewhere.python(WRITE)
     assert "Deleted 1201 records" in shop_elsewhere.manage("willow_prune", "--older-than", "7d")
-    assert shop_elsewhere.python(LEFT) == ["due later", "never run", "new", "running", "tried"]
+    assert shop_elsewhere.python(LEFT) == ["due later", "never ended", "never run", "new", "running", "tried"]
     assert "Deleted 1 records" in shop_elsewhere.manage("willow_prune", "--older-than", "7d", "--never-run")
+    assert shop_elsewhere.python(LEFT) == ["due later", "never ended", "new", "running", "tried"]
+    assert "Deleted 1 records" in shop_elsewhere.manage("willow_prune", "--older-than", "7d", "--never-ended")
     assert shop_elsewhere.python(LEFT) == ["due later", "new", "running", "tried"]
 
 

@@ -36,12 +36,20 @@ class Command(BaseCommand):
             action="store_true",
             help="also of tasks that were due for as long and have not begun; one that waits still is not run then",
         )
+        parser.add_argument(
+            "--never-ended",
+            action="store_true",
+            help="also of tasks that have not ended since their last attempt began so long ago, "
+            "also if they wait for another one; they are not tried again then",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         before = timezone.now() - options["older_than"]
         old = Q(finished_at__lt=before)
         if options["never_run"]:
             old |= _due_and_not_begun(before)
+        if options["never_ended"]:
+            old |= Q(finished_at=None, last_attempted_at__lt=before)
         self.stdout.write(f"Deleted {_delete(old)} records of tasks")
 
 
