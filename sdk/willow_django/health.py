@@ -1,11 +1,14 @@
 """How an orchestrator learns that a worker is well: a file that is touched, or a port that answers HTTP."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import willow_client
+
+logger = logging.getLogger("willow_django")
 
 HEALTH_SECONDS = 5.0
 REQUEST_SECONDS = 5.0
@@ -29,7 +32,10 @@ async def _touch(client: willow_client.Client, file: Path) -> None:
     """The file's time is of the last moment at which the worker was connected."""
     while True:
         if client.is_connected:
-            await asyncio.to_thread(file.touch)
+            try:
+                await asyncio.to_thread(file.touch)
+            except OSError as error:
+                logger.warning("The health file could not be touched: %s", error)
         await asyncio.sleep(HEALTH_SECONDS)
 
 

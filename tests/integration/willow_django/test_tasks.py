@@ -187,6 +187,14 @@ def test_a_worker_says_that_it_is_well(shop: Project, tmp_path: Path) -> None:
         assert wait_until(lambda: answer() == 200 and file.exists(), 2 * PATIENCE)
 
 
+def test_a_health_file_that_cannot_be_touched_is_named(shop: Project, tmp_path: Path, said: Path) -> None:
+    folder = tmp_path / "folder"
+    with shop.running("willow_worker", "--health-file", str(folder / "healthy"), said=said):
+        assert wait_until(lambda: said.exists() and "health file could not be touched" in said.read_text(), PATIENCE)
+        folder.mkdir()
+        assert wait_until((folder / "healthy").exists, PATIENCE)
+
+
 def test_a_worker_starts_again_when_code_changes(shop: Project, tmp_path: Path) -> None:
     code = "from willow_django.tasks import task\n\n\n@task\ndef answer():\n    return {}\n"
     module = tmp_path / "changing_jobs.py"
