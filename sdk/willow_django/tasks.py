@@ -24,6 +24,8 @@ from willow_django.models import TaskRecord
 from willow_django.posting import outbox_now, post
 from willow_django.task_queues import MOST_ATTEMPTS, make_once
 from willow_django.tasks_api import (
+    DEFAULT_TASK_PRIORITY,
+    DEFAULT_TASK_QUEUE_NAME,
     BaseTaskBackend,
     InvalidTask,
     Task,
@@ -51,6 +53,9 @@ MOST_OF_RETRYING = {
 class WillowTask(Task):
     """A task that also says how it is tried again, and what it must not run beside."""
 
+    priority: int = DEFAULT_TASK_PRIORITY  # these three have no defaults in Django 6.0
+    queue_name: str = DEFAULT_TASK_QUEUE_NAME
+    run_after: datetime | None = None
     retries: int = 0  # attempts after the first one
     retry_delay: float = 0.0  # seconds before the second attempt
     retry_backoff: float = 2.0  # the factor by which that grows with each further attempt
