@@ -1,10 +1,12 @@
 """Checks of what callers give, where they give it: the broker would refuse it later, with less to go by."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from willow_client.bodies import check_is_text
 from willow_client.errors import BadArgument
 
 Tags: TypeAlias = str | Iterable[str]
@@ -15,6 +17,15 @@ LONGEST_SHORT_TEXT = 500  # characters
 LONGEST_GROUPING_TEXT = 200  # characters
 LARGEST_SECONDS = 315_360_000.0  # ten years
 LARGEST_PRIORITY = 2**32 - 1
+MOST_HEADERS = 64
+MOST_HEADER_VALUE_BYTES = 4096
+MOST_HEADER_BYTES = 16 * 1024  # names and values of one message together
+HEADERS_RULE = (
+    "`headers` must be at most 64 texts by name, 16384 bytes in all: names of 1 to 128 characters of a-z 0-9 - _ . "
+    "that do not begin with willow-, values of at most 4096 bytes without NUL"
+)
+
+_is_header_name = re.compile(r"(?!willow-)[a-z0-9._-]{1,128}").fullmatch
 
 
 @lru_cache(maxsize=4096)
@@ -86,12 +97,24 @@ def check_grouping_text(field: str, text: str | None) -> str | None:
 
 
 def as_headers(headers: Mapping[str, str] | None) -> dict[str, str] | None:
-    """What is in them is for the broker to judge, which says what is wrong."""
+    """What is in them is for the broker to judge, which says what is wrong, if it is there to be asked."""
     if headers is None:
         return None
     if not isinstance(headers, Mapping) or not all(isinstance(text, str) for pair in headers.items() for text in pair):
         raise BadArgument("headers", f"`headers` must be a dictionary of texts, not {headers!r}.")
     return dict(headers) or None
+
+
+def check_headers(headers: Mapping[str, str] | None) -> None:
+    """As the broker does."""
+    total_bytes = 0
+    for name, value in (as_headers(headers) or {}).items():
+        value_bytes = len(check_is_text("headers", value))
+        if not _is_header_name(name) or value_bytes > MOST_HEADER_VALUE_BYTES or "\0" in value:
+            raise BadArgument("headers", f"{HEADERS_RULE}, not {name!r}: {value[:100]!r}.")
+        total_bytes += len(name) + value_bytes
+    if headers and (len(headers) > MOST_HEADERS or total_bytes > MOST_HEADER_BYTES):
+        raise BadArgument("headers", f"{HEADERS_RULE}, not {len(headers)} of {total_bytes} bytes.")
 
 
 def check_choice(field: str, choice: object, choices: tuple[object, ...]) -> None:
@@ -103,7 +126,8 @@ def check_choice(field: str, choice: object, choices: tuple[object, ...]) -> Non
 def check_post(queue: str, given: Mapping[str, Any]) -> None:
     """All that goes with a post, for those that keep it for later or do not send it at all."""
     check_name("queue", queue)
-    as_tags(given.get("tags", ()))
+    for tag in as_tags(given.get("tags", ())):
+        check_is_text("tags", tag)
     check_whole("priority", given.get("priority"), 0, LARGEST_PRIORITY)
     for field in ("delay", "ttl"):
         check_seconds(field, given.get(field))
@@ -111,4 +135,6 @@ def check_post(queue: str, given: Mapping[str, Any]) -> None:
         check_short_text(field, given.get(field))
     for field in ("group", "unique"):
         check_grouping_text(field, given.get(field))
-    as_headers(given.get("headers"))
+    for field in ("key", "dedupe", "group", "unique"):
+        check_is_text(field, given.get(field) or "")
+    check_headers(given.get("headers"))

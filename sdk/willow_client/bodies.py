@@ -36,12 +36,16 @@ def to_wire(field: str, body: Body, most_bytes: int = MOST_BODY_BYTES) -> WireBo
     raise BadArgument(field, f"`{field}` must be bytes or a text, not {type(body).__name__}. {remedy}")
 
 
-def _from_bytes(body: bytes, most_bytes: int) -> WireBody:
+def check_size(body: bytes, most_bytes: int = MOST_BODY_BYTES) -> None:
     if len(body) > most_bytes:
         remedy = "Post where it is stored instead; or say connect(max_body_bytes=…), if the broker takes more."
         raise TooLarge(
             "TooLarge", str(most_bytes), f"The body has {len(body)} bytes, {most_bytes} are allowed. {remedy}"
         )
+
+
+def _from_bytes(body: bytes, most_bytes: int) -> WireBody:
+    check_size(body, most_bytes)
     if len(body) <= LARGEST_TEXT:
         try:
             return body.decode()

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import connections
 from willow_client.arguments import check_post
+from willow_client.bodies import check_size
 
 from willow_django.models import OutboxMessage
 
@@ -28,6 +29,7 @@ def write_shared(
 def write_own(database: str, queue: str, body: bytes, arguments: dict[str, Any]) -> None:
     """The relay only hears later what is wrong, when nobody is there to be told: so it is said here."""
     check_post(queue, arguments)
+    check_size(body)
     others = dict(arguments)
     dedupe = others.pop("dedupe", None) or f"outbox-{uuid.uuid4()}"
     OutboxMessage.objects.using(database).create(queue=queue, body=body, dedupe=dedupe, arguments=others)

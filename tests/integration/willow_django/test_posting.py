@@ -72,7 +72,8 @@ from willow_django.connections import blocking_client
 from willow_django.relaying import relay_some
 from willow_django.models import OutboxMessage
 with transaction.atomic():
-    post({queue!r}, "refused", headers={{"Bad Name": "x"}})
+    post({queue!r}, "refused")
+    OutboxMessage.objects.update(arguments={{"headers": {{"Bad Name": "x"}}}})
     post({queue!r}, "taken")
 relay_some(blocking_client(), "default")
 print(json.dumps([row.refused for row in OutboxMessage.objects.all()]))
@@ -132,10 +133,14 @@ with transaction.atomic():
 
 
 def test_what_is_wrong_is_said_before_it_is_in_the_outbox(shop_elsewhere: Project, queue: str) -> None:
-    wrong = {"priority": -1, "delay": "5", "ttl": -1, "key": "", "dedupe": "", "group": 5, "unique": "", "tags": [1]}
+    wrong = {
+        "priority": -1, "delay": "5", "ttl": -1, "key": "", "dedupe": "", "group": 5, "unique": "", "tags": [1],
+        "headers": {"Bad Name": "x"},
+    }  # fmt: skip
     complaints = shop_elsewhere.python(
         POST
         + f"""
+from willow_client import WillowError
 said = []
 for field, value in {wrong!r}.items():
     try:
@@ -143,10 +148,15 @@ for field, value in {wrong!r}.items():
             post({queue!r}, "b", **{{field: value}})
     except ValueError as error:
         said.append(error.key)
+try:
+    with transaction.atomic():
+        post({queue!r}, b"b" * (16 * 1024 * 1024 + 1))
+except WillowError as error:
+    said.append(error.code)
 print(json.dumps(said))
 """
     )
-    assert complaints == list(wrong)
+    assert complaints == [*wrong, "TooLarge"]
 
 
 async def test_the_schema_of_willow_need_not_be_on_the_search_path(
