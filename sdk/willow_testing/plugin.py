@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("willow")
     group.addoption("--willow-url", help="a broker that runs already, instead of one for these tests")
     group.addoption("--willow-checkout", help=f"the folder of Willow, where `./willow` is ({CHECKOUT})")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+    """pytest does not know this option yet when it looks for the project's settings: it takes a folder that stands by
+    itself for one of tests.
+    """
+    checkout = early_config.known_args_namespace.willow_checkout
+    settings, project = early_config.inipath, early_config.invocation_params.dir
+    if checkout and settings is not None and settings.parent == Path(checkout).resolve() != project.resolve():
+        raise pytest.UsageError(
+            f"pytest would go by {settings}, which is Willow's own. Write --willow-checkout={checkout}."
+        )
+    return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -89,19 +89,34 @@ def test_a_test_case_sees_its_posts_and_runs_its_tasks(
 
 
 def run_pytest(folder: Path, test: str, *arguments: str, **environ: str) -> None:
+    done = pytest_of_a_project(folder, test, "--rootdir", str(folder), *arguments, **environ)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def pytest_of_a_project(folder: Path, test: str, *arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
     """With the plugin, as in a project that has nothing of Willow but the client."""
     file = folder / "test_it.py"
     file.write_text(test)
     plugins = ("-p", "willow_testing.plugin", "-p", "no:django", "-p", "no:cacheprovider")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *plugins, *arguments, "--rootdir", str(folder), str(file)],
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *plugins, *arguments, str(file)],
         env={**without_settings(os.environ), "PYTHONPATH": str(ROOT / "sdk"), **environ},
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=START_SECONDS + STOP_SECONDS,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("option", "status"), [(("--willow-checkout={}",), 0), (("--willow-checkout", "{}"), 4)])
+def test_the_settings_of_willow_are_not_those_of_the_project(
+    tmp_path: Path, option: tuple[str, ...], status: int
+) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    arguments = [part.format(ROOT) for part in option]
+    done = pytest_of_a_project(tmp_path, "def test_it(fake_willow): pass", *arguments)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert ("Write --willow-checkout=" in done.stderr) == bool(status)
 
 
 def test_the_plugin_gives_names_that_no_other_test_uses(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_its_test_passes(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     plugins = ("-p", "willow_testing.plugin", "-p", "no:django", "-p", "no:cacheprovider")
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *plugins, "--willow-checkout", str(PROJECT_FOLDER), str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", *plugins, f"--willow-checkout={PROJECT_FOLDER}", str(tmp_path)],
         cwd=tmp_path,
         env={**without_settings(os.environ), "PYTHONPATH": str(PROJECT_FOLDER / "sdk")},
         capture_output=True,
