@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from faults.evidence import Delivery, Evidence
+from faults.places import Places
 
 GONE, SILENT = "disconnected", "timeout"  # reasons in the journal
 
@@ -20,34 +21,38 @@ class HandedOver:
 
 
 def after_disconnects(evidence: Evidence) -> Iterator[HandedOver]:
-    """Seconds from the disconnect, or from the end of a fault if that is later."""
+    """Seconds from the disconnect, from the end of a fault or from when the taker waited, whichever is last."""
+    places = Places(evidence)
     for first, second, handed_out in _handed_over(evidence, GONE):
         connection = evidence.connections.get((first.event.client, first.connection))
         if connection is None or connection.ended is None:
             continue
         lost = connection.ended
         in_between = [fault.ended for fault in evidence.faults if fault.began <= handed_out and lost <= fault.ended]
-        begins = max(lost, _asked(evidence, second), *in_between)
+        begins = max(lost, _waits_since(evidence, places, second), *in_between)
         if begins <= second.event.at:
             yield _since(begins, first, second, handed_out)
 
 
 def after_leases(evidence: Evidence) -> Iterator[HandedOver]:
     """Seconds from the end of the claim, where no fault was in the way: one of a broker lets claims begin again."""
+    places = Places(evidence)
     for first, second, handed_out in _handed_over(evidence, SILENT):
         if not any(fault.began <= handed_out and first.event.at <= fault.ended for fault in evidence.faults):
-            yield _since(max(first.lease_until, _asked(evidence, second)), first, second, handed_out)
+            begins = max(first.lease_until, _waits_since(evidence, places, second))
+            yield _since(begins, first, second, handed_out)
 
 
 def _since(begins: float, first: Delivery, second: Delivery, handed_out: float) -> HandedOver:
     return HandedOver(max(handed_out - begins, 0.0), first.event.client, second.event.client, handed_out)
 
 
-def _asked(evidence: Evidence, delivery: Delivery) -> float:
-    """When who got it had asked for it: before that, there may have been nobody to give it to."""
-    ask = evidence.asks.get((delivery.event.client, delivery.event.label))
-    connection = evidence.connections.get((delivery.event.client, delivery.event.connection))
-    return max(ask.at if ask else 0.0, connection.began if connection else 0.0)
+def _waits_since(evidence: Evidence, places: Places, taker: Delivery) -> float:
+    """Since when who got it had asked for it and had room for it: before, there may have been nobody to give it to."""
+    ask = evidence.asks.get((taker.event.client, taker.event.label))
+    connection = evidence.connections.get((taker.event.client, taker.event.connection))
+    asked = max(ask.at if ask else 0.0, connection.began if connection else 0.0)
+    return max(asked, places.free_since(taker, taker.event.at))
 
 
 def _handed_over(evidence: Evidence, reason: str) -> Iterator[tuple[Delivery, Delivery, float]]:

@@ -61,6 +61,25 @@ def test_the_time_begins_when_somebody_asks() -> None:
     assert seconds(after_leases(story.evidence())) == [1.0]
 
 
+def test_the_time_begins_when_a_subscription_has_room() -> None:
+    """It had all that it may have at a time, until a second before it was given the message."""
+    story = Story()
+    for client in ("a", "b"):
+        story.connect(client)
+    for index in (5, 6):
+        story.post(f"m{index}", index)
+    label = story.label()
+    story.note("b", Kind.ASK, connection=1, label=label, verb="subscribe", queue="work", count=1)
+    story.receive("b", 6, label=label)
+    story.receive("a", 5)
+    story.lose("a")
+    story.end(5, "retried", reason="disconnected")
+    story.now += 20
+    story.finish("b", 6)
+    story.receive("b", 5, attempt=2, label=label)
+    assert seconds(after_disconnects(story.evidence())) == [1.0]
+
+
 def test_the_table_names_whose_claims_came_late() -> None:
     story = handed_over("disconnected")
     late = list(after_disconnects(story.evidence()))
