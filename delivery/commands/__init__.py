@@ -56,7 +56,7 @@ logger = logging.getLogger(__name__)
 
 DONE = object()
 ANY_BYTES = 2**62
-TURN_SECONDS = 0.001  # for which the commands of one connection may keep all others waiting
+TURN_SECONDS = 0.0005  # for which the commands of one connection may keep all others waiting
 
 # A command may ask for much: then its handler returns an iterator, which does a part of it at each step.
 Steps = Iterator[None]

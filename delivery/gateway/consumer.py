@@ -15,6 +15,7 @@ from django.conf import settings
 
 from clients.auth import anonymous_principal, principal_of_key
 from clients.principal import Principal
+from delivery.commands import TURN_SECONDS
 from delivery.gateway.handshake import Handshake
 from delivery.gateway.large_frames import LARGE_BYTES, large_frames
 from delivery.gateway.loop_share import LoopShare
@@ -34,8 +35,6 @@ from delivery.protocol.version import VERSION
 from delivery.sessions.restoring import send_again
 from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
-
-TURN_SECONDS = 0.001
 
 Receive = Callable[[], Awaitable[Any]]
 

@@ -10,28 +10,11 @@ from __future__ import annotations
 
 import time
 
-LATELY = 0.1  # seconds
-LONG_AGO = float("-inf")
+from delivery.storage.presence import LONG_AGO, Presence
+
 TIMES_FOR_NOTHING = 4
 
-
-class _Presence:
-    """Who was there last, and when somebody else was before."""
-
-    def __init__(self) -> None:
-        self._latest: LoopShare | None = None
-        self._latest_at = self._other_at = LONG_AGO
-
-    def note(self, share: LoopShare) -> None:
-        if share is not self._latest:
-            self._latest, self._other_at = share, self._latest_at
-        self._latest_at = time.perf_counter()
-
-    def of_others(self, share: LoopShare) -> float:
-        return self._other_at if share is self._latest else self._latest_at
-
-
-_presence = _Presence()
+_presence = Presence()
 
 
 class LoopShare:
@@ -47,9 +30,9 @@ class LoopShare:
 
     def pause_after(self, busy_seconds: float, *, for_nothing: bool = False) -> float:
         """For how many seconds others go first, now that it was busy for so long."""
-        now = time.perf_counter()
-        if now - _presence.of_others(self) > LATELY:
+        if not _presence.has_others(self):
             return 0.0
+        now = time.perf_counter()
         times = TIMES_FOR_NOTHING if for_nothing else 1
         self._rested_at = max(self._rested_at, now) + times * busy_seconds
         return self._rested_at - now

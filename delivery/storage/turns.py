@@ -1,14 +1,16 @@
 """What waits for a lane, and which of it goes into the next batch.
 
-As long as everything fits into one batch, it goes in the order in which it came. If one client has sent more than that,
-the sources take turns, so that the next batch always has room for those who sent little. Then every other batch has
-only requests that ask for little: their answers do not wait for what a heavy one brings. The node's own source goes
-before all others.
+As long as everything fits into one batch, it goes in the order in which it came. If one client has sent more than
+that, or very much while others are there, the sources take turns: the next batch always has room for those who sent
+little, and they do not wait long for the one that is under way. Then every other batch has only requests that ask for
+little: their answers do not wait for what a heavy one brings. The node's own source goes before all others.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
+
+from delivery.storage.presence import Presence
 
 
 class Weighed(Protocol):
@@ -22,6 +24,7 @@ class Weighed(Protocol):
 
 
 LIGHT_SHARE = 128  # of what a batch may weigh: a request that weighs no more than that part is light
+MOST_OF_ONE = 128  # messages of one source in a batch, while others are there
 
 FIRST = "first"  # the source of what the node itself must not be late with, which is little
 
@@ -48,6 +51,7 @@ class Turns(Generic[Item]):
         self._by_source: dict[Hashable, deque[Item]] = {}  # otherwise; the next source comes first
         self._count = 0
         self._was_light = False  # the batch before
+        self._presence = Presence()
 
     def __len__(self) -> int:
         return self._count
@@ -58,6 +62,7 @@ class Turns(Generic[Item]):
             yield from line
 
     def add(self, item: Item) -> None:
+        self._presence.note(item.source)
         self._count += 1
         self._weight += item.weight
         self._messages += self._messages_in(item)
@@ -73,7 +78,7 @@ class Turns(Generic[Item]):
 
     def next_batch(self) -> list[Item]:
         if not self._by_source:
-            if self._messages <= self._most and self._weight <= self._most_weight:
+            if self._messages <= self._most and self._weight <= self._most_weight and not self._one_sent_very_much():
                 batch = list(self._all)
                 self.clear()
                 return batch
@@ -81,6 +86,15 @@ class Turns(Generic[Item]):
                 self._queue_up(item)
             self._all.clear()
         return self._by_turns()
+
+    def _one_sent_very_much(self) -> bool:
+        """While others are there: who is alone may fill a batch."""
+        if self._messages <= MOST_OF_ONE or not self._presence.is_of_several:
+            return False
+        by_source: Counter[Hashable] = Counter()
+        for item in self._all:
+            by_source[item.source] += self._messages_in(item)
+        return max(by_source.values()) > MOST_OF_ONE
 
     def _queue_up(self, item: Item) -> None:
         line = self._by_source.get(item.source)
@@ -100,11 +114,17 @@ class Turns(Generic[Item]):
         batch: list[Item] = []
         weight, messages, lines = 0, 0, self._by_source
         any_alone = heaviest == self._most_weight
+        most_of_one = MOST_OF_ONE if self._presence.is_of_several else self._most
+        taken: Counter[Hashable] = Counter()  # messages by source
         left: dict[Hashable, deque[Item]] = {}  # too heavy for this batch: they begin the next one
+        had_most: dict[Hashable, deque[Item]] = {}
         while lines and messages < self._most:
             source = next(iter(lines))
             line = lines.pop(source)
             more = self._messages_in(line[0])
+            if taken[source] and taken[source] + more > most_of_one:
+                had_most[source] = line
+                continue
             fits = line[0].weight <= heaviest and weight + line[0].weight <= self._most_weight
             fits = fits and messages + more <= self._most
             if not fits and (batch or not any_alone):
@@ -114,9 +134,10 @@ class Turns(Generic[Item]):
             batch.append(item)
             weight += item.weight
             messages += more
+            taken[source] += more
             if line:
                 lines[source] = line
-        self._by_source = {**left, **lines}
+        self._by_source = {**left, **lines, **had_most}
         self._count -= len(batch)
         self._weight -= weight
         self._messages -= messages

@@ -16,12 +16,13 @@ SUBPROTOCOLS = b"sec-websocket-protocol"
 class CheckedRequest(WebRequest):
     """Its body is refused by the length that it announces, or else while it comes in."""
 
-    _parsePOSTFormSubmission = (
-        False  # Django reads forms, in a thread; Twisted would read them first, in the event loop
-    )
     bodies = BodiesUnderWay()  # of this process
     _counted = 0  # bytes of its body, in `bodies`
     _received = 0  # bytes of its body
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        # Django reads forms, in a thread; Twisted would read them first, in the event loop.
+        super().__init__(*arguments, **{**named, "parsePOSTFormSubmission": False})
 
     def gotLength(self, length: int | None) -> None:
         super().gotLength(length)

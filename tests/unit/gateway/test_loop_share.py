@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from delivery.gateway import loop_share
-from delivery.gateway.loop_share import LATELY, TIMES_FOR_NOTHING, LoopShare
+from delivery.gateway.loop_share import TIMES_FOR_NOTHING, LoopShare
+from delivery.storage.presence import LATELY
 from willow_site.server.http_turns import HttpTurns
 
 
@@ -14,7 +15,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Its only element is the time."""
     now = [1000.0]
     monkeypatch.setattr(loop_share.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(loop_share, "_presence", loop_share._Presence())
+    monkeypatch.setattr(loop_share, "_presence", loop_share.Presence())
     return now
 
 

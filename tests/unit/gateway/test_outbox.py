@@ -2,12 +2,14 @@
 
 import asyncio
 import dataclasses
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.conf import settings
 
+from delivery.gateway import outbox
 from delivery.gateway.outbox import TURN_BYTES, Outbox
 from delivery.gateway.socket_control import NoControl
 from delivery.protocol.close_codes import TOO_SLOW
@@ -17,6 +19,7 @@ from delivery.sessions.unread_answers import UnreadAnswers
 
 CROWDED = 20  # frames
 LARGE_FRAMES = 4
+MANY_FRAMES = 100
 
 
 class Reader:
@@ -116,6 +119,21 @@ async def test_what_a_socket_has_not_sent_counts_until_it_is_looked_at_again() -
     assert unread.bytes == 0
 
 
+async def test_between_many_small_frames_it_is_the_turn_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    unread = UnreadAnswers(most_bytes=2**40)
+    monkeypatch.setattr(settings, "WILLOW", dataclasses.replace(settings.WILLOW, unread_bytes=2**40))
+    monkeypatch.setattr(outbox, "perf_counter", count(0, outbox.TURN_SECONDS / 4).__next__)  # a frame takes so long
+    reader = Reader(unread)
+    reader.reads.set()
+    reader.is_sent(MANY_FRAMES)
+    had_a_turn = 0
+    while len(reader.sent) < MANY_FRAMES:
+        await asyncio.sleep(0)
+        had_a_turn += 1
+    assert had_a_turn >= MANY_FRAMES / 4
+    reader.leave()
+
+
 @pytest.mark.parametrize("batch", [False, True])
 async def test_between_large_frames_it_is_the_turn_of_others(batch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "WILLOW", dataclasses.replace(settings.WILLOW, unread_bytes=2**40))
@@ -130,9 +148,9 @@ async def test_between_large_frames_it_is_the_turn_of_others(batch: bool, monkey
             await asyncio.sleep(0)
 
     encoder: Any = SimpleNamespace(part="text", encode=lambda _: "large", encode_batch=lambda _: ["all at once"])
-    outbox = Outbox(send, encoder, batch=batch, socket=NoControl(), unread=UnreadAnswers(most_bytes=2**40))
+    sending = Outbox(send, encoder, batch=batch, socket=NoControl(), unread=UnreadAnswers(most_bytes=2**40))
     for _ in range(LARGE_FRAMES):
-        outbox.put(Notice(1, "finish", reply=b"x" * TURN_BYTES))
-    await asyncio.gather(outbox.flush(), somebody_else())
+        sending.put(Notice(1, "finish", reply=b"x" * TURN_BYTES))
+    await asyncio.gather(sending.flush(), somebody_else())
     assert order.count("large") == LARGE_FRAMES
     assert "large large" not in " ".join(order)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from delivery.storage.turns import FIRST, Turns
+from delivery.storage.turns import FIRST, MOST_OF_ONE, Turns
 
 
 @dataclass(frozen=True)
@@ -102,3 +102,24 @@ def test_what_the_node_must_not_be_late_with_goes_before_all_others() -> None:
     turns.add(Item(FIRST, 1))
     assert turns.next_batch() == [Item(FIRST, 1)]
     assert len(turns) == 7
+
+
+def test_who_sent_very_much_fills_no_batch_while_others_are_there() -> None:
+    greedy = [Item("greedy", number) for number in range(2 * MOST_OF_ONE + 1)]
+    turns = filled(Item("modest", 0), *greedy, most=1000)
+    assert turns.next_batch() == [Item("modest", 0), *greedy[:MOST_OF_ONE]]
+    turns.add(Item("modest", 1))
+    turns.add(Item("greedy", 2 * MOST_OF_ONE + 1))
+    second = turns.next_batch()
+    assert set(second) == {Item("modest", 1), *greedy[MOST_OF_ONE : 2 * MOST_OF_ONE]}
+    assert turns.next_batch() == [greedy[-1], Item("greedy", 2 * MOST_OF_ONE + 1)]
+
+
+def test_who_is_alone_fills_a_batch() -> None:
+    alone = [Item("alone", number) for number in range(2 * MOST_OF_ONE)]
+    assert filled(*alone, most=1000).next_batch() == alone
+
+
+def test_many_who_sent_as_much_as_each_other_fill_a_batch_together() -> None:
+    items = [Item(f"client {client}", number) for number in range(MOST_OF_ONE) for client in range(4)]
+    assert filled(*items, most=1000).next_batch() == items
