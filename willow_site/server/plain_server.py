@@ -27,8 +27,8 @@ from willow_site.server.tls_refusal import refuse_tls
 BACKLOG = 4096  # connections that wait to be accepted, for the moment when all clients come back at once
 CLOSE_SECONDS = 10  # for an application to end after its connection was closed
 NEVER = -1
-# A round of the collector keeps everybody waiting, by half a microsecond for each new object: here about 12 ms. It looks
-# seldom at those that outlived a round: they are many, and hardly ever a cycle.
+# A round of the collector keeps everybody waiting, by half a microsecond for each new object: here about 12 ms. It
+# looks seldom at those that outlived a round: they are many, and hardly ever a cycle.
 COLLECT_AFTER_OBJECTS = 25_000
 COLLECT_OLDER_AFTER_ROUNDS = 50
 SWITCH_SECONDS = 0.0001  # how long a thread of the console or of REST may keep the interpreter, if messages wait for it
