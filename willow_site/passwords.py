@@ -4,7 +4,7 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from delivery.gateway.side_process import SideProcess
 
-NICENESS = 10  # messages come first, and a login on a busy machine still takes no more than some seconds
+NICENESS = 5  # messages come first, and a login on a busy machine still takes no more than some seconds
 
 _beside: SideProcess | None = None  # none in commands, which have nothing else to do
 
