@@ -19,6 +19,7 @@ class RawWebSocket:
         self.socket = socket.socket()
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
         self.socket.settimeout(PATIENCE)
+        self._unsent = b""
         self.socket.connect((parts.hostname or "", parts.port or 0))
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
         fields = {
@@ -41,10 +42,14 @@ class RawWebSocket:
         self.socket.sendall(frame(text.encode()))
 
     def try_to_send(self, data: bytes) -> bool:
-        """Send as much as the connection takes at once. False if it has ended."""
+        """Send as much as the connection takes at once, or what it has not taken of the last. False if it has ended.
+
+        Half a frame must not be followed by the beginning of another.
+        """
         self.socket.setblocking(False)
+        data = self._unsent or data
         try:
-            self.socket.send(data)
+            self._unsent = data[self.socket.send(data) :]
         except BlockingIOError:
             pass
         except OSError:
