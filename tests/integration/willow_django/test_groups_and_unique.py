@@ -39,6 +39,8 @@ def test_a_worker_that_comes_first_makes_its_queues_for_groups(broker: Cluster, 
     made = "SELECT group_in_flight, retry_limit FROM queues_queue WHERE name = %s"
     with grouping.running("willow_worker"):
         assert wait_until(lambda: broker.query(made, f"{grouping.prefix}default") == [(1, 1000)], 2 * PATIENCE)
+        # It heeds signals to stop when it works, and makes its queues before that.
+        assert grouping.python(RUN + "print(json.dumps(ended(jobs.add.enqueue(1, 2)).return_value))") == 3
 
 
 def test_a_unique_task_is_stored_once_while_it_waits(shop: Project) -> None:
