@@ -26,6 +26,10 @@ class Places(Protocol):
     async def in_thread(self, function: Callable[[], Any]) -> Any:
         """For code of the project that may use its database."""
 
+    @property
+    def given_up(self) -> int:
+        """Blocking calls that go on, though nobody waits for them any longer."""
+
     def close(self) -> None: ...
 
 
@@ -56,6 +60,10 @@ class Threads:
                 return function()
 
         return await self._threads.run(call)
+
+    @property
+    def given_up(self) -> int:
+        return self._threads.given_up
 
     def close(self) -> None:
         self._threads.close()
@@ -92,6 +100,10 @@ class Processes:
 
     async def in_thread(self, function: Callable[[], Any]) -> Any:
         return await self._threads.in_thread(function)
+
+    @property
+    def given_up(self) -> int:
+        return self._threads.given_up
 
     def close(self) -> None:
         for process in self._idle:

@@ -18,7 +18,7 @@ from willow_django.handling import TaskHandler
 from willow_django.health import say_healthy
 from willow_django.holding import MOST, Holding
 from willow_django.on_the_loop import OnTheLoop
-from willow_django.places import Processes, Threads
+from willow_django.places import Places, Processes, Threads
 from willow_django.task_queues import MOST_ATTEMPTS
 from willow_django.tasks import WillowBackend
 from willow_django.turns import Turns
@@ -52,7 +52,7 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
     workers: list[willow_client.QueueWorker] = []
     async with AsyncExitStack() as parts:
         signals = parts.enter_context(stop_signals())
-        await parts.enter_async_context(_left_if_stuck(workers, on_the_loop))
+        await parts.enter_async_context(_left_if_stuck(workers, places, on_the_loop))
         parts.enter_context(closing(places))
         records = parts.enter_context(closing(Records()))
         client = await parts.enter_async_context(new_client())
@@ -81,17 +81,19 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
 
 
 @asynccontextmanager
-async def _left_if_stuck(workers: Sequence[willow_client.QueueWorker], on_the_loop: OnTheLoop) -> AsyncIterator[None]:
-    """Python would wait for asynchronous tasks that are not to be cancelled, and for what they do in threads. The
-    broker gives them to others, and who stops a worker wants it to end.
+async def _left_if_stuck(
+    workers: Sequence[willow_client.QueueWorker], places: Places, on_the_loop: OnTheLoop
+) -> AsyncIterator[None]:
+    """Python would wait for asynchronous tasks that are not to be cancelled, for what they do in threads, and for
+    threads that blocking tasks have begun. The broker gives them to others, and who stops a worker wants it to end.
     """
     status = 1
     try:
         yield
         status = 0
     finally:
-        threads = await on_the_loop.close()
-        if stuck := threads + sum(worker.given_up for worker in workers):
+        stuck = await on_the_loop.close() + places.given_up + sum(worker.given_up for worker in workers)
+        if stuck:
             logger.warning("%d tasks do not end: the worker ends without them", stuck, exc_info=status == 1)
             logging.shutdown()
             sys.stdout.flush()

@@ -81,7 +81,12 @@ def test_what_does_not_end_in_time_is_given_back(
 
 @pytest.mark.parametrize(
     ("task", "attempts"),
-    [("waits_in_a_thread", 0), ("waits_in_a_thread_of_asyncio", 0), ("cannot_be_cancelled", 1)],
+    [
+        ("waits_in_a_thread", 0),
+        ("waits_in_a_thread_of_asyncio", 0),
+        ("waits_for_a_thread_of_its_own_pool", 0),
+        ("cannot_be_cancelled", 1),
+    ],
 )
 def test_what_cannot_be_ended_keeps_no_worker_from_ending(
     broker: Cluster, shop: Project, waiting: WaitingTasks, said: Path, task: str, attempts: int

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -138,6 +139,12 @@ async def waits_in_a_thread(path: str) -> None:
 @task
 async def waits_in_a_thread_of_asyncio(path: str) -> None:
     await asyncio.to_thread(until_there_is.func, path)
+
+
+@task
+def waits_for_a_thread_of_its_own_pool(path: str) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(until_there_is.func, path)
 
 
 @task
