@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-import os
-import sys
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from willow_django.connections import new_client
 from willow_django.handling import TaskHandler
 from willow_django.health import say_healthy
 from willow_django.holding import MOST, Holding
+from willow_django.leaving import leave, leave_if_kept
 from willow_django.on_the_loop import OnTheLoop
 from willow_django.places import Places, Processes, Threads
 from willow_django.task_queues import MOST_ATTEMPTS
@@ -38,6 +38,7 @@ class WorkerPlan:
     drain_timeout: float
     health_file: Path | None
     health_port: int | None
+    has_process: bool  # to itself, and may end it
 
 
 async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
@@ -52,7 +53,7 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
     workers: list[willow_client.QueueWorker] = []
     async with AsyncExitStack() as parts:
         signals = parts.enter_context(stop_signals())
-        await parts.enter_async_context(_left_if_stuck(workers, places, on_the_loop))
+        await parts.enter_async_context(_left_if_stuck(plan, workers, places, on_the_loop))
         parts.enter_context(closing(places))
         records = parts.enter_context(closing(Records()))
         client = await parts.enter_async_context(new_client())
@@ -82,12 +83,12 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
 
 @asynccontextmanager
 async def _left_if_stuck(
-    workers: Sequence[willow_client.QueueWorker], places: Places, on_the_loop: OnTheLoop
+    plan: WorkerPlan, workers: Sequence[willow_client.QueueWorker], places: Places, on_the_loop: OnTheLoop
 ) -> AsyncIterator[None]:
     """Python would wait for asynchronous tasks that are not to be cancelled, for what they do in threads, and for
     threads that blocking tasks have begun. The broker gives them to others, and who stops a worker wants it to end.
     """
-    status = 1
+    status, threads_before = 1, threading.enumerate()
     try:
         yield
         status = 0
@@ -95,10 +96,10 @@ async def _left_if_stuck(
         stuck = await on_the_loop.close() + places.given_up + sum(worker.given_up for worker in workers)
         if stuck:
             logger.warning("%d tasks do not end: the worker ends without them", stuck, exc_info=status == 1)
-            logging.shutdown()
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
+        if plan.has_process:
+            if stuck:
+                leave(status)
+            leave_if_kept(status, threads_before)
 
 
 async def _attempts_that_are_allowed(client: willow_client.Client, queue: str) -> int:

@@ -1,5 +1,6 @@
 """A worker that is told to stop takes no more, finishes what runs while it has time, and gives back the rest."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.integration.willow_django.test_attempts import STATUS
 from tests.integration.willow_django.test_tasks import NOT_SUCCESSFUL, READY, RUN
 from tests.integration.willow_django.waiting_tasks import WaitingTasks
 from tests.support.cluster import PATIENCE, Cluster, wait_until
+from tests.support.keys import make_key
 
 # How tasks run: what they are, and where.
 WAYS = pytest.mark.parametrize(
@@ -102,6 +104,31 @@ def test_what_cannot_be_ended_keeps_no_worker_from_ending(
     waiting.end()
     with shop.running("willow_worker"):
         assert wait_until(lambda: not broker.query(NOT_SUCCESSFUL, ids), 2 * PATIENCE)
+
+
+@pytest.mark.parametrize("task", ["leaves_a_pool", "leaves_a_task_that_cannot_be_cancelled"])
+def test_what_tasks_leave_behind_keeps_no_worker_from_ending(
+    broker: Cluster, shop: Project, waiting: WaitingTasks, said: Path, task: str
+) -> None:
+    ids = waiting.enqueue(shop, 1, task)
+    with shop.running("willow_worker", said=said) as worker:
+        assert wait_until(lambda: waiting.begun == 1 and not broker.query(NOT_SUCCESSFUL, ids), 2 * PATIENCE)
+        worker.terminate()
+        assert worker.wait(PATIENCE) == 0
+    assert "left behind" in said.read_text()
+
+
+def test_a_reloader_stays_whatever_tasks_do(broker: Cluster, shop: Project, waiting: WaitingTasks, said: Path) -> None:
+    """Also if its worker was told to end."""
+    key = make_key(broker, {"*": {"fetch", "create"}})
+    waiting.enqueue(shop, 1, "waits_in_a_thread_of_asyncio")
+    shop.environ["SHOP_WILLOW"] = json.dumps(json.loads(shop.environ["SHOP_WILLOW"]) | {"TOKEN": key.secret})
+    with shop.running("willow_worker", "--reload", "--drain-timeout", "0.1", said=said):
+        assert wait_until(lambda: waiting.begun == 1, 2 * PATIENCE)
+        key.expire()
+        assert wait_until(lambda: "do not end" in said.read_text(), PATIENCE)
+        waiting.end()
+        assert wait_until(lambda: "Change some code" in said.read_text(), PATIENCE)
 
 
 def test_a_thread_that_has_been_used_keeps_no_worker_from_ending_well(

@@ -23,6 +23,7 @@ from tests.support.shop import hearing
 
 hearing.begin()
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+left_tasks: list[asyncio.Task[None]] = []
 visitor: ContextVar[str | None] = ContextVar("visitor", default=None)
 
 
@@ -145,6 +146,16 @@ async def waits_in_a_thread_of_asyncio(path: str) -> None:
 def waits_for_a_thread_of_its_own_pool(path: str) -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(until_there_is.func, path)
+
+
+@task
+def leaves_a_pool(path: str) -> None:
+    ThreadPoolExecutor(1).submit(until_there_is.func, path)
+
+
+@task
+async def leaves_a_task_that_cannot_be_cancelled(path: str) -> None:
+    left_tasks.append(asyncio.create_task(cannot_be_cancelled.func(path)))
 
 
 @task
