@@ -16,7 +16,7 @@ from willow_django.job import job_of
 from willow_django.models import TaskRecord
 from willow_django.on_the_loop import OnTheLoop
 from willow_django.places import Places
-from willow_django.running import RAISED, Attempt, begin, never_run
+from willow_django.running import RAISED, Attempt, begin, is_put_back, never_run, waits_again
 from willow_django.tasks_api import TaskResultStatus
 from willow_django.turns import Turns
 from willow_django.worker_records import Records
@@ -81,6 +81,9 @@ class TaskHandler:
     async def __call__(self, message: Message) -> None:
         job = job_of(message)
         record = await self._records.find(job["task"])
+        if record is not None and is_put_back(record, message.attempt):
+            waits_again(record)  # known before it runs: if this worker dies, the next one finds no end of it
+            await self._records.save_before(record)
         await self._turns.take()
         try:
             attempt = await self._begin(record, job, message.attempt)

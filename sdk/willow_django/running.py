@@ -183,7 +183,7 @@ def begin(
     if record.status == TaskResultStatus.SUCCESSFUL:
         return None
     if record.status == TaskResultStatus.FAILED and number is not None and number > 1:
-        raise GiveUp("It had failed before, and the broker did not hear of it.")
+        raise GiveUp(f"It had failed before, and the broker did not hear of it: {_last_error(record)}")
     lost = _lost_attempts(record, number)
     if lost > most_lost:
         raise LostTooOften(f"{lost} attempts did not end, as if the task had ended its workers.")
@@ -196,6 +196,21 @@ def begin(
     record.finished_at = None  # one that failed may have been put back from the dead letters
     record.worker_ids = [*record.worker_ids, WORKER_ID]
     return Attempt(record, number, most)
+
+
+def _last_error(record: TaskRecord) -> str:
+    """As the last line of its traceback says it."""
+    told = record.errors[-1]["traceback"].strip() if record.errors else ""
+    return told.splitlines()[-1] if told else "its record does not say why"
+
+
+def is_put_back(record: TaskRecord, number: int) -> bool:
+    """From the dead letters: for the broker, its attempts begin anew."""
+    return record.status == TaskResultStatus.FAILED and number == 1
+
+
+def waits_again(record: TaskRecord) -> None:
+    record.status, record.finished_at = TaskResultStatus.READY, None
 
 
 def _lost_attempts(record: TaskRecord, number: int | None) -> int:
