@@ -97,9 +97,16 @@ class TaskHandler:
         message.settling()
         told = await self._stored(attempt) or told
         if attempt.has_ended and attempt.somebody_hears_the_end:
-            await self._ends.ask((attempt, copy_context()))
+            await self._tell_finished(attempt)
         if told is not None:
             raise told
+
+    async def _tell_finished(self, attempt: Attempt) -> None:
+        """Its end is stored. That the worker stops meanwhile is no reason to keep it from the broker."""
+        try:
+            await self._ends.ask((attempt, copy_context()))
+        except asyncio.CancelledError:
+            logger.warning("The task %s ends without all receivers of task_finished", attempt.record.pk)
 
     async def _stored(self, attempt: Attempt) -> Retry | GiveUp | None:
         """What to tell the broker if the task did all right, but what it returned cannot be kept."""
