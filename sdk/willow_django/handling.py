@@ -7,7 +7,7 @@ from contextvars import Context, copy_context
 from typing import Any, TypeAlias
 
 from django.db import Error
-from willow_client import GiveUp, Message, Retry
+from willow_client import GiveBack, GiveUp, Message, Retry
 from willow_client.timetable import Timetable
 
 from willow_django.batches import Batches
@@ -89,9 +89,7 @@ class TaskHandler:
             attempt = await self._begin(record, job, message.attempt)
             if attempt is None:
                 return
-            if self._places.read_records or attempt.follows_lost_ones:
-                await self._records.save_before(attempt.record)
-            told = await self._run_and_note(attempt, job, message)
+            told = await self._run_or_give_back(attempt, job, message)
         finally:
             self._turns.end()
         message.settling()
@@ -130,15 +128,21 @@ class TaskHandler:
             await self._records.save(record)
             raise told from error
 
+    async def _run_or_give_back(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Retry | GiveUp | None:
+        try:
+            if self._places.read_records or attempt.follows_lost_ones:
+                await self._records.save_before(attempt.record)
+            return await self._run_and_note(attempt, job, message)
+        except (asyncio.CancelledError, GiveBack):
+            attempt.record.status = TaskResultStatus.READY
+            await self._records.note(attempt.record)
+            raise
+
     async def _run_and_note(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Retry | GiveUp | None:
         """The record says that it runs, if it takes its time: most tasks are over before."""
         self._running.put(RUNNING_SECONDS, attempt)
         try:
             return await self._run(attempt, job, message)
-        except asyncio.CancelledError:
-            attempt.record.status = TaskResultStatus.READY
-            await self._records.note(attempt.record)
-            raise
         finally:
             self._running.take_out(RUNNING_SECONDS, attempt)
 

@@ -81,6 +81,49 @@ def test_what_does_not_end_in_time_is_given_back(
     assert waiting.begun == 2
 
 
+def test_what_was_about_to_begin_is_given_back_as_well(shop: Project) -> None:
+    """It was being stored that it runs."""
+    statuses = shop.python(
+        RUN
+        + """
+import asyncio
+from types import SimpleNamespace
+from willow_django.handling import TaskHandler
+from willow_django.records import find_records
+from willow_django.turns import Turns
+
+class Records:
+    def __init__(self, record):
+        self.record, self.statuses, self.saving = record, [], asyncio.Event()
+
+    async def find(self, id):
+        return self.record
+
+    async def save_before(self, record):
+        self.statuses.append(record.status)
+        self.saving.set()
+        await asyncio.Event().wait()
+
+    async def note(self, record):
+        self.statuses.append(record.status)
+
+async def cancelled(record):
+    records, places = Records(record), SimpleNamespace(read_records=True)
+    handler = TaskHandler(records, places, None, Turns(1), most_attempts=1, most_lost=1)
+    text = json.dumps({"task": record.pk, "path": record.path})
+    handling = asyncio.ensure_future(handler(SimpleNamespace(text=text, attempt=1, is_held=True)))
+    await records.saving.wait()
+    handling.cancel()
+    await asyncio.wait({handling})
+    return records.statuses
+
+[record] = find_records([jobs.add.enqueue(1, 1).id])
+print(json.dumps(asyncio.run(cancelled(record))))
+"""
+    )
+    assert statuses == ["RUNNING", "READY"]
+
+
 @pytest.mark.parametrize(
     ("task", "attempts"),
     [
