@@ -17,7 +17,6 @@ from willow_django.models import TaskRecord
 from willow_django.on_the_loop import OnTheLoop
 from willow_django.places import Places
 from willow_django.running import RAISED, Attempt, begin, is_put_back, never_run, waits_again
-from willow_django.tasks_api import TaskResultStatus
 from willow_django.turns import Turns
 from willow_django.worker_records import Records
 
@@ -134,7 +133,7 @@ class TaskHandler:
                 await self._records.save_before(attempt.record)
             return await self._run_and_note(attempt, job, message)
         except (asyncio.CancelledError, GiveBack):
-            attempt.record.status = TaskResultStatus.READY
+            attempt.give_back(was_tried=not message.is_held)
             await self._records.note(attempt.record)
             raise
 

@@ -140,6 +140,15 @@ class Attempt:
         object.__setattr__(self.result, "status", status)
         object.__setattr__(self.result, "finished_at", self.record.finished_at)
 
+    def give_back(self, was_tried: bool) -> None:
+        """`was_tried`: the broker counts this attempt, since it has given the task to somebody else already.
+
+        When it began stays in any case, so that this is said by the latest attempt.
+        """
+        if not was_tried:
+            self.record.worker_ids = self.record.worker_ids[:-1]
+        self.record.status = TaskResultStatus.READY
+
     @property
     def has_ended(self) -> bool:
         return self.record.finished_at is not None
