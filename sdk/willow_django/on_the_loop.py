@@ -11,7 +11,7 @@ from django.db import connections
 
 from willow_django.limits import SoftTimeLimitExceeded, TimeLimitExceeded, limit
 from willow_django.places import Places
-from willow_django.running import Attempt
+from willow_django.running import Attempt, connections_closed
 
 CLOSING_SECONDS = 1.0  # that threads have at the end
 
@@ -24,13 +24,18 @@ class LoopThreads(ThreadPoolExecutor):
         self.at_work: set[Future[Any]] = set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future = super().submit(fn, *args, **kwargs)
+        future = super().submit(_with_connections_closed, fn, *args, **kwargs)
         self.count(future)
         return future
 
     def count(self, future: Future[Any]) -> None:
         self.at_work.add(future)
         future.add_done_callback(self.at_work.discard)
+
+
+def _with_connections_closed(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    with connections_closed():
+        return function(*args, **kwargs)
 
 
 class OnTheLoop:

@@ -32,6 +32,13 @@ def test_an_asynchronous_task_that_blocks_its_thread_holds_no_other_one_up(
         waiting.end()
 
 
+def test_connections_in_other_threads_of_asynchronous_tasks_do_not_stay(broker: Cluster, shop: Project) -> None:
+    """Without CONN_MAX_AGE."""
+    with shop.running("willow_worker"):
+        one = shop.python(RUN + "print(json.dumps(told(jobs.which_connection_in_a_thread.enqueue())['value']))")
+        assert wait_until(lambda: not broker.query("SELECT 1 FROM pg_stat_activity WHERE pid = %s", one), PATIENCE)
+
+
 def test_the_connection_of_an_asynchronous_task_ends_with_it(broker: Cluster, shop: Project) -> None:
     shop.configure_database(CONN_MAX_AGE=None)
     with shop.running("willow_worker"):

@@ -184,6 +184,11 @@ async def which_connections() -> list[int]:
 
 
 @task
+async def which_connection_in_a_thread() -> int:
+    return await asyncio.to_thread(_connection)
+
+
+@task
 def leaves_a_transaction() -> None:
     transaction.atomic().__enter__()
 
