@@ -1,19 +1,22 @@
 """Asynchronous tasks, on the worker's event loop."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from asgiref.sync import SyncToAsync, ThreadSensitiveContext
 from django.db import connections
 
-from willow_django.limits import SoftTimeLimitExceeded, TimeLimitExceeded, limit
+from willow_django.limits import SoftTimeLimitExceeded, TimeLimitExceeded, limit, passed
 from willow_django.places import Places
 from willow_django.running import Attempt, connections_closed
 
 CLOSING_SECONDS = 1.0  # that threads have at the end
+CANCELLED_SECONDS = 1.0  # that a task has at the hard limit
+
+Ending: TypeAlias = tuple[Any, SystemExit | None]  # what a task returned, or that it wants to leave
 
 
 class LoopThreads(ThreadPoolExecutor):
@@ -46,26 +49,48 @@ class OnTheLoop:
         self._soft_time_limit = soft_time_limit
         self._hard_time_limit = hard_time_limit
         self._threads = LoopThreads()
+        self._left: set[asyncio.Task[Any]] = set()  # tasks that did not end at the hard limit
         asyncio.get_running_loop().set_default_executor(self._threads)
 
     async def run(self, attempt: Attempt) -> Any:
         """What the task returned. Raises what it raised."""
-        async with limit(self._hard_time_limit, TimeLimitExceeded):
-            await self._places.in_thread(attempt.tell_started)
-            async with limit(self._soft_time_limit, SoftTimeLimitExceeded):
-                value, left_with = await asyncio.create_task(self._awaited(attempt))
+        ending = self._ending(attempt)
+        value, left_with = await (ending if self._hard_time_limit is None else self._ended_or_left(ending))
         if left_with is not None:
             raise left_with
         return value
 
     async def close(self) -> int:
-        """How many threads are at work a moment later. Nothing can end them."""
-        if at_work := self._threads.at_work.copy():
-            ended, _ = await asyncio.wait(map(asyncio.wrap_future, at_work), timeout=CLOSING_SECONDS)
+        """How many threads, and tasks that were left, are at work a moment later. Nothing can end them."""
+        for task in self._left:
+            task.cancel()
+        if at_work := {*map(asyncio.wrap_future, self._threads.at_work.copy()), *self._left}:
+            ended, _ = await asyncio.wait(at_work, timeout=CLOSING_SECONDS)
             await asyncio.gather(*ended, return_exceptions=True)
-        return len(self._threads.at_work)
+        return len(self._threads.at_work) + len(self._left)
 
-    async def _awaited(self, attempt: Attempt) -> tuple[Any, SystemExit | None]:
+    async def _ended_or_left(self, ending: Coroutine[Any, Any, Ending]) -> Ending:
+        """At the hard limit it is cancelled, and left if it takes no notice."""
+        task = asyncio.create_task(ending)
+        try:
+            await asyncio.wait({task}, timeout=self._hard_time_limit)
+        except asyncio.CancelledError:  # the worker stops, or has lost the message
+            task.cancel()
+        else:
+            if not task.done():
+                self._left.add(task)
+                task.add_done_callback(self._left.discard)
+                task.cancel()
+                await asyncio.wait({task}, timeout=CANCELLED_SECONDS)
+                raise TimeLimitExceeded(passed(self._hard_time_limit))
+        return await task
+
+    async def _ending(self, attempt: Attempt) -> Ending:
+        await self._places.in_thread(attempt.tell_started)
+        async with limit(self._soft_time_limit, SoftTimeLimitExceeded):
+            return await asyncio.create_task(self._awaited(attempt))
+
+    async def _awaited(self, attempt: Attempt) -> Ending:
         """What it returned, or that it wants to leave: raised in a task of asyncio's, that would end the loop."""
         try:
             with self._thread_of_its_own():

@@ -149,6 +149,19 @@ def test_what_cannot_be_ended_keeps_no_worker_from_ending(
         assert wait_until(lambda: not broker.query(NOT_SUCCESSFUL, ids), 2 * PATIENCE)
 
 
+def test_a_task_that_suppresses_its_cancellation_fails_at_its_limit(
+    shop: Project, waiting: WaitingTasks, said: Path
+) -> None:
+    """And the worker ends without it."""
+    [id] = waiting.enqueue(shop, 1, "cannot_be_cancelled")
+    with shop.running("willow_worker", "--time-limit", "0.5", said=said) as worker:
+        told = shop.python(RUN + f"print(json.dumps(told(found({id!r}))))")
+        assert [path for path, _ in told["errors"]] == ["willow_django.limits.TimeLimitExceeded"]
+        worker.terminate()
+        assert worker.wait(PATIENCE) == 0
+    assert "1 tasks do not end" in said.read_text()
+
+
 @pytest.mark.parametrize("task", ["leaves_a_pool", "leaves_a_task_that_cannot_be_cancelled"])
 def test_what_tasks_leave_behind_keeps_no_worker_from_ending(
     broker: Cluster, shop: Project, waiting: WaitingTasks, said: Path, task: str
