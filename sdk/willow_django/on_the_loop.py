@@ -37,7 +37,7 @@ class LoopThreads(ThreadPoolExecutor):
 
 
 def _with_connections_closed(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    with connections_closed():
+    with connections_closed("an asynchronous task"):
         return function(*args, **kwargs)
 
 

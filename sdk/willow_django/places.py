@@ -45,7 +45,7 @@ class Threads:
 
     async def run(self, attempt: Attempt, message: Message) -> Any:
         def call() -> Any:
-            with connections_closed():
+            with connections_closed(f"the task {attempt.record.pk}"):
                 attempt.tell_started()
                 return attempt.call(self._soft_time_limit)
 
@@ -56,7 +56,7 @@ class Threads:
 
     async def in_thread(self, function: Callable[[], Any]) -> Any:
         def call() -> Any:
-            with connections_closed():
+            with connections_closed("a receiver of a signal"):
                 return function()
 
         return await self._threads.run(call)

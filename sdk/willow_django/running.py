@@ -5,6 +5,7 @@ Who runs it saves the record: a worker for many tasks at once (records.py), ever
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import traceback
@@ -36,6 +37,8 @@ from willow_django.tasks_api import (
     task_finished,
     task_started,
 )
+
+logger = logging.getLogger("willow_django")
 
 WORKER_ID = f"{socket.gethostname()}-{os.getpid()}"
 NO_HEADERS: Mapping[str, str] = {}
@@ -239,7 +242,7 @@ def never_run(record: TaskRecord, error: Exception) -> GiveUp:
 
 def run_and_tell(job: dict[str, Any], seconds: float | None, number: int, headers: Mapping[str, str]) -> dict[str, Any]:
     """In a process of its own, for a worker that has begun the attempt and keeps its record."""
-    with connections_closed():
+    with connections_closed(f"the task {job['task']}"):
         try:
             [record] = find_records([job["task"]])
         except Error as error:
@@ -278,19 +281,23 @@ def run_in_this_transaction(job: dict[str, Any], headers: Mapping[str, str] = NO
 
 
 @contextmanager
-def connections_closed() -> Iterator[None]:
-    """As around a request: connections that broke or are old are not used again."""
+def connections_closed(who: str) -> Iterator[None]:
+    """As around a request: connections that broke or are old are not used again. `who` uses them, for the log."""
     close_old_connections()
     try:
         yield
     finally:
-        _end_open_transactions()
+        _end_open_transactions(who)
         close_old_connections()
 
 
-def _end_open_transactions() -> None:
-    """That a task has left. Django would keep such a connection, closed, for whatever this thread does next."""
+def _end_open_transactions(who: str) -> None:
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
-            connection.close()
-            del connections[connection.alias]
+            logger.warning("A transaction that %s has left open is rolled back", who)
+            try:
+                connection.close()
+            finally:
+                del connections[connection.alias]  # Django would keep it, closed, for whatever this thread does next
+        elif connection.connection is not None and not connection.autocommit:
+            connection.close()  # where the project commits by itself: each has a transaction

@@ -178,6 +178,11 @@ def _connection() -> int:
 
 
 @task
+def which_connection() -> int:
+    return _connection()
+
+
+@task
 async def which_connections() -> list[int]:
     """Of two things that the task does one after the other."""
     return [await sync_to_async(_connection)() for _ in range(2)]
