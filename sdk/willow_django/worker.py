@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,10 +134,8 @@ async def _drain(workers: Sequence[willow_client.QueueWorker], signals: "asyncio
     if not draining.done():
         logger.warning("Stopping at once: what runs is given back")
         await asyncio.gather(*(worker.stop(at_once=True) for worker in workers))
-        draining.cancel()
     second.cancel()
-    with suppress(asyncio.CancelledError):
-        await draining
+    await draining
 
 
 async def _until_stopped(signals: "asyncio.Queue[int]", workers: Sequence[willow_client.QueueWorker]) -> None:
