@@ -1,6 +1,7 @@
 """Asynchronous tasks, on the worker's event loop."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,7 +12,9 @@ from django.db import connections
 
 from willow_django.limits import SoftTimeLimitExceeded, TimeLimitExceeded, limit, passed
 from willow_django.places import Places
-from willow_django.running import Attempt, connections_closed
+from willow_django.running import Attempt, connections_closed, end_open_transactions
+
+logger = logging.getLogger("willow_django")
 
 CLOSING_SECONDS = 1.0  # that threads have at the end
 CANCELLED_SECONDS = 1.0  # that a task has at the hard limit
@@ -39,6 +42,15 @@ class LoopThreads(ThreadPoolExecutor):
 def _with_connections_closed(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     with connections_closed("an asynchronous task"):
         return function(*args, **kwargs)
+
+
+def _close_connections(who: str) -> None:
+    """This thread's. Nobody waits for it."""
+    try:
+        end_open_transactions(who)
+        connections.close_all()
+    except Exception:
+        logger.exception("The connections of an asynchronous task could not be closed")
 
 
 class OnTheLoop:
@@ -93,13 +105,13 @@ class OnTheLoop:
     async def _awaited(self, attempt: Attempt) -> Ending:
         """What it returned, or that it wants to leave: raised in a task of asyncio's, that would end the loop."""
         try:
-            with self._thread_of_its_own():
+            with self._thread_of_its_own(f"the task {attempt.record.pk}"):
                 return await attempt.result.task.func(*attempt.arguments, **attempt.result.kwargs), None
         except SystemExit as error:
             return None, error
 
     @contextmanager
-    def _thread_of_its_own(self) -> Iterator[None]:
+    def _thread_of_its_own(self, who: str) -> Iterator[None]:
         """As Django's requests have it: what the task does with the database happens in one thread, if it does
         anything, and the thread's connections end with the task.
 
@@ -113,5 +125,5 @@ class OnTheLoop:
             SyncToAsync.thread_sensitive_context.reset(token)
             executor = SyncToAsync.context_to_thread_executor.pop(context, None)
             if executor is not None:
-                self._threads.count(executor.submit(connections.close_all))
+                self._threads.count(executor.submit(_close_connections, who))
                 executor.shutdown(wait=False)

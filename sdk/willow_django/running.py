@@ -287,11 +287,11 @@ def connections_closed(who: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _end_open_transactions(who)
+        end_open_transactions(who)
         close_old_connections()
 
 
-def _end_open_transactions(who: str) -> None:
+def end_open_transactions(who: str) -> None:
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
             logger.warning("A transaction that %s has left open is rolled back", who)

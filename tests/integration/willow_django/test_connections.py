@@ -52,6 +52,20 @@ def test_an_asynchronous_task_that_blocks_its_thread_holds_no_other_one_up(
         waiting.end()
 
 
+def test_a_transaction_that_an_asynchronous_task_left_open_is_logged(shop: Project, said: Path) -> None:
+    with shop.running("willow_worker", said=said):
+        id = shop.python(RUN + "print(json.dumps(ended(jobs.leaves_a_transaction_later.enqueue()).id))")
+        assert wait_until(lambda: f"A transaction that the task {id} has left open" in said.read_text(), PATIENCE)
+
+
+def test_a_connection_that_cannot_be_closed_is_no_secret(shop: Project, said: Path) -> None:
+    with shop.running("willow_worker", said=said):
+        assert (
+            shop.python(RUN + "print(json.dumps(told(jobs.breaks_its_connection.enqueue())['status']))") == "SUCCESSFUL"
+        )
+        assert wait_until(lambda: "it cannot be closed" in said.read_text(), PATIENCE)
+
+
 def test_connections_in_other_threads_of_asynchronous_tasks_do_not_stay(broker: Cluster, shop: Project) -> None:
     """Without CONN_MAX_AGE."""
     with shop.running("willow_worker"):

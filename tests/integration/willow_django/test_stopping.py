@@ -149,6 +149,19 @@ def test_what_cannot_be_ended_keeps_no_worker_from_ending(
         assert wait_until(lambda: not broker.query(NOT_SUCCESSFUL, ids), 2 * PATIENCE)
 
 
+def test_a_worker_can_leave_also_if_nothing_can_be_printed(shop: Project) -> None:
+    printed = shop.python(
+        """
+import sys
+from willow_django.leaving import leave
+print("true", flush=True)
+sys.stdout.close()
+leave(0)
+"""
+    )
+    assert printed
+
+
 def test_a_task_that_suppresses_its_cancellation_fails_at_its_limit(
     shop: Project, waiting: WaitingTasks, said: Path
 ) -> None:

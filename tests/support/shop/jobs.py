@@ -188,6 +188,18 @@ async def which_connections() -> list[int]:
     return [await sync_to_async(_connection)() for _ in range(2)]
 
 
+def _break_connection() -> None:
+    def close() -> None:
+        raise OSError("it cannot be closed")
+
+    connection.close = close  # type: ignore[method-assign]
+
+
+@task
+async def breaks_its_connection() -> None:
+    await sync_to_async(_break_connection)()
+
+
 @task
 async def which_connection_in_a_thread() -> int:
     return await asyncio.to_thread(_connection)
@@ -196,6 +208,11 @@ async def which_connection_in_a_thread() -> int:
 @task
 def leaves_a_transaction() -> None:
     transaction.atomic().__enter__()
+
+
+@task
+async def leaves_a_transaction_later() -> None:
+    await sync_to_async(leaves_a_transaction.func)()
 
 
 @task
