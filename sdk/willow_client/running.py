@@ -24,6 +24,9 @@ def run_worker(url: str | Sequence[str], queue: str, handler: Handler[Message], 
 
     Takes the arguments of `QueueWorker` and the options of `connect`. A second signal does not wait for what is at
     work. Raises `WillowError` if the broker cannot be reached at first, or refuses the worker.
+
+    An asynchronous handler that suppresses its cancellation goes on: its message goes to others, but this returns only
+    when it does, as `asyncio.run` waits for all that runs.
     """
     arguments: dict[str, Any] = dict(how)
     options = {name: arguments.pop(name) for name in OptionArguments.__annotations__ if name in arguments}
@@ -41,6 +44,8 @@ async def _run(client: Client, queue: str, handler: Handler[Message], how: dict[
                 await _stop(worker, signals)
             first.cancel()
             await running
+        if worker.given_up:
+            logger.warning("%d handlers do not let themselves be cancelled: this waits for them", worker.given_up)
 
 
 async def _stop(worker: QueueWorker, signals: "asyncio.Queue[int]") -> None:

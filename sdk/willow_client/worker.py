@@ -102,6 +102,7 @@ class QueueWorker:
         self._tasks: list[asyncio.Task[None]] = []
         self._cancelled: list[asyncio.Task[None]] = []
         self.stopping = False
+        self._is_urgent = asyncio.Event()  # to stop
 
     async def __aenter__(self) -> Self:
         """Returns when the worker is subscribed."""
@@ -133,8 +134,10 @@ class QueueWorker:
     async def stop(self, *, at_once: bool = False) -> None:
         """Take no more; give what is at work its time; give the rest back. May be called again meanwhile."""
         self.request_stop()
+        if at_once:
+            self._is_urgent.set()  # for all who call this
         await self._subscription.close()
-        await self._have_ended(0 if at_once else self._drain_timeout)
+        await self._have_had_their_time()
         for slot in self._slots:
             slot.interrupt("released")
         await self._have_ended(SETTLE_SECONDS)
@@ -144,6 +147,15 @@ class QueueWorker:
         await self._cancel_all()
         for slot in self._slots:
             slot.close()
+
+    async def _have_had_their_time(self) -> None:
+        ended = asyncio.ensure_future(self._have_ended(self._drain_timeout))
+        urgent = asyncio.ensure_future(self._is_urgent.wait())
+        try:
+            await asyncio.wait((ended, urgent), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
+            urgent.cancel()
 
     async def _have_ended(self, seconds: float | None) -> None:
         if self._tasks:

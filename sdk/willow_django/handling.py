@@ -7,7 +7,7 @@ from contextvars import Context, copy_context
 from typing import Any, TypeAlias
 
 from django.db import Error
-from willow_client import GiveUp, Message, Retry
+from willow_client import GiveBack, GiveUp, Message, Retry
 from willow_client.timetable import Timetable
 
 from willow_django.batches import Batches
@@ -16,8 +16,7 @@ from willow_django.job import job_of
 from willow_django.models import TaskRecord
 from willow_django.on_the_loop import OnTheLoop
 from willow_django.places import Places
-from willow_django.running import RAISED, Attempt, begin, never_run
-from willow_django.tasks_api import TaskResultStatus
+from willow_django.running import RAISED, Attempt, begin, is_put_back, never_run, waits_again
 from willow_django.turns import Turns
 from willow_django.worker_records import Records
 
@@ -81,22 +80,30 @@ class TaskHandler:
     async def __call__(self, message: Message) -> None:
         job = job_of(message)
         record = await self._records.find(job["task"])
+        if record is not None and is_put_back(record, message.attempt):
+            waits_again(record)  # known before it runs: if this worker dies, the next one finds no end of it
+            await self._records.save_before(record)
         await self._turns.take()
         try:
             attempt = await self._begin(record, job, message.attempt)
             if attempt is None:
                 return
-            if self._places.read_records or attempt.follows_lost_ones:
-                await self._records.save_before(attempt.record)
-            told = await self._run_and_note(attempt, job, message)
+            told = await self._run_or_give_back(attempt, job, message)
         finally:
             self._turns.end()
         message.settling()
         told = await self._stored(attempt) or told
         if attempt.has_ended and attempt.somebody_hears_the_end:
-            await self._ends.ask((attempt, copy_context()))
+            await self._tell_finished(attempt)
         if told is not None:
             raise told
+
+    async def _tell_finished(self, attempt: Attempt) -> None:
+        """Its end is stored. That the worker stops meanwhile is no reason to keep it from the broker."""
+        try:
+            await self._ends.ask((attempt, copy_context()))
+        except asyncio.CancelledError:
+            logger.warning("The task %s ends without all receivers of task_finished", attempt.record.pk)
 
     async def _stored(self, attempt: Attempt) -> Retry | GiveUp | None:
         """What to tell the broker if the task did all right, but what it returned cannot be kept."""
@@ -120,15 +127,21 @@ class TaskHandler:
             await self._records.save(record)
             raise told from error
 
+    async def _run_or_give_back(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Retry | GiveUp | None:
+        try:
+            if self._places.read_records or attempt.follows_lost_ones:
+                await self._records.save_before(attempt.record)
+            return await self._run_and_note(attempt, job, message)
+        except (asyncio.CancelledError, GiveBack):
+            attempt.give_back(was_tried=not message.is_held)
+            await self._records.note(attempt.record)
+            raise
+
     async def _run_and_note(self, attempt: Attempt, job: dict[str, Any], message: Message) -> Retry | GiveUp | None:
         """The record says that it runs, if it takes its time: most tasks are over before."""
         self._running.put(RUNNING_SECONDS, attempt)
         try:
             return await self._run(attempt, job, message)
-        except asyncio.CancelledError:
-            attempt.record.status = TaskResultStatus.READY
-            await self._records.note(attempt.record)
-            raise
         finally:
             self._running.take_out(RUNNING_SECONDS, attempt)
 

@@ -23,8 +23,12 @@ async def limit(seconds: float | None, exceeded: type[Exception]) -> AsyncIterat
             yield
     except TimeoutError:
         if timeout.expired():
-            raise exceeded(f"The task ran for more than {seconds:g} seconds.") from None
+            raise exceeded(passed(seconds)) from None
         raise
+
+
+def passed(seconds: float | None) -> str:
+    return f"The task ran for more than {seconds:g} seconds."
 
 
 @contextmanager

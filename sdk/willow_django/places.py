@@ -26,6 +26,10 @@ class Places(Protocol):
     async def in_thread(self, function: Callable[[], Any]) -> Any:
         """For code of the project that may use its database."""
 
+    @property
+    def given_up(self) -> int:
+        """Blocking calls that go on, though nobody waits for them any longer."""
+
     def close(self) -> None: ...
 
 
@@ -41,7 +45,7 @@ class Threads:
 
     async def run(self, attempt: Attempt, message: Message) -> Any:
         def call() -> Any:
-            with connections_closed():
+            with connections_closed(f"the task {attempt.record.pk}"):
                 attempt.tell_started()
                 return attempt.call(self._soft_time_limit)
 
@@ -52,10 +56,14 @@ class Threads:
 
     async def in_thread(self, function: Callable[[], Any]) -> Any:
         def call() -> Any:
-            with connections_closed():
+            with connections_closed("a receiver of a signal"):
                 return function()
 
         return await self._threads.run(call)
+
+    @property
+    def given_up(self) -> int:
+        return self._threads.given_up
 
     def close(self) -> None:
         self._threads.close()
@@ -92,6 +100,10 @@ class Processes:
 
     async def in_thread(self, function: Callable[[], Any]) -> Any:
         return await self._threads.in_thread(function)
+
+    @property
+    def given_up(self) -> int:
+        return self._threads.given_up
 
     def close(self) -> None:
         for process in self._idle:

@@ -5,6 +5,7 @@ Who runs it saves the record: a worker for many tasks at once (records.py), ever
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import traceback
@@ -36,6 +37,8 @@ from willow_django.tasks_api import (
     task_finished,
     task_started,
 )
+
+logger = logging.getLogger("willow_django")
 
 WORKER_ID = f"{socket.gethostname()}-{os.getpid()}"
 NO_HEADERS: Mapping[str, str] = {}
@@ -140,6 +143,15 @@ class Attempt:
         object.__setattr__(self.result, "status", status)
         object.__setattr__(self.result, "finished_at", self.record.finished_at)
 
+    def give_back(self, was_tried: bool) -> None:
+        """`was_tried`: the broker counts this attempt, since it has given the task to somebody else already.
+
+        When it began stays in any case, so that this is said by the latest attempt.
+        """
+        if not was_tried:
+            self.record.worker_ids = self.record.worker_ids[:-1]
+        self.record.status = TaskResultStatus.READY
+
     @property
     def has_ended(self) -> bool:
         return self.record.finished_at is not None
@@ -183,7 +195,7 @@ def begin(
     if record.status == TaskResultStatus.SUCCESSFUL:
         return None
     if record.status == TaskResultStatus.FAILED and number is not None and number > 1:
-        raise GiveUp("It had failed before, and the broker did not hear of it.")
+        raise GiveUp(f"It had failed before, and the broker did not hear of it: {_last_error(record)}")
     lost = _lost_attempts(record, number)
     if lost > most_lost:
         raise LostTooOften(f"{lost} attempts did not end, as if the task had ended its workers.")
@@ -196,6 +208,21 @@ def begin(
     record.finished_at = None  # one that failed may have been put back from the dead letters
     record.worker_ids = [*record.worker_ids, WORKER_ID]
     return Attempt(record, number, most)
+
+
+def _last_error(record: TaskRecord) -> str:
+    """As the last line of its traceback says it."""
+    told = record.errors[-1]["traceback"].strip() if record.errors else ""
+    return told.splitlines()[-1] if told else "its record does not say why"
+
+
+def is_put_back(record: TaskRecord, number: int) -> bool:
+    """From the dead letters: for the broker, its attempts begin anew."""
+    return record.status == TaskResultStatus.FAILED and number == 1
+
+
+def waits_again(record: TaskRecord) -> None:
+    record.status, record.finished_at = TaskResultStatus.READY, None
 
 
 def _lost_attempts(record: TaskRecord, number: int | None) -> int:
@@ -215,7 +242,7 @@ def never_run(record: TaskRecord, error: Exception) -> GiveUp:
 
 def run_and_tell(job: dict[str, Any], seconds: float | None, number: int, headers: Mapping[str, str]) -> dict[str, Any]:
     """In a process of its own, for a worker that has begun the attempt and keeps its record."""
-    with connections_closed():
+    with connections_closed(f"the task {job['task']}"):
         try:
             [record] = find_records([job["task"]])
         except Error as error:
@@ -254,19 +281,23 @@ def run_in_this_transaction(job: dict[str, Any], headers: Mapping[str, str] = NO
 
 
 @contextmanager
-def connections_closed() -> Iterator[None]:
-    """As around a request: connections that broke or are old are not used again."""
+def connections_closed(who: str) -> Iterator[None]:
+    """As around a request: connections that broke or are old are not used again. `who` uses them, for the log."""
     close_old_connections()
     try:
         yield
     finally:
-        _end_open_transactions()
+        end_open_transactions(who)
         close_old_connections()
 
 
-def _end_open_transactions() -> None:
-    """That a task has left. Django would keep such a connection, closed, for whatever this thread does next."""
+def end_open_transactions(who: str) -> None:
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
-            connection.close()
-            del connections[connection.alias]
+            logger.warning("A transaction that %s has left open is rolled back", who)
+            try:
+                connection.close()
+            finally:
+                del connections[connection.alias]  # Django would keep it, closed, for whatever this thread does next
+        elif connection.connection is not None and not connection.autocommit:
+            connection.close()  # where the project commits by itself: each has a transaction

@@ -17,7 +17,7 @@ from django.db import connections
 class Call:
     """`claimed`: by a thread that begins it, or by who gives it up before that."""
 
-    __slots__ = ("answer", "claimed", "context", "function", "is_given_up")
+    __slots__ = ("answer", "claimed", "context", "function", "has_returned", "is_given_up")
 
     def __init__(self, function: Callable[[], Any], answer: "asyncio.Future[Any]", context: Context) -> None:
         self.function = function
@@ -25,12 +25,15 @@ class Call:
         self.context = context
         self.claimed = threading.Lock()
         self.is_given_up = False
+        self.has_returned = False
 
     def run(self) -> tuple[Any, BaseException | None]:
         try:
             return self.context.run(self.function), None
         except BaseException as error:
             return None, error
+        finally:
+            self.has_returned = True
 
 
 class TaskThreads:
@@ -43,6 +46,7 @@ class TaskThreads:
         self._ends: list[tuple[Call, Any, BaseException | None]] = []  # the first one wakes the loop
         self._under_way = 0  # calls
         self._threads = 0  # without those that still run what was given up
+        self._left: list[Call] = []  # that were given up, and had not returned when another one was
 
     async def run(self, function: Callable[[], Any]) -> Any:
         """What it returns. If this is cancelled, the function goes on in its thread, which is not used again."""
@@ -65,6 +69,15 @@ class TaskThreads:
         self._under_way -= 1
         if not call.claimed.acquire(blocking=False):
             self._threads -= 1  # this one runs it
+            self._left = [*self._calls_left(), call]
+
+    def _calls_left(self) -> list[Call]:
+        return [call for call in self._left if not call.has_returned]
+
+    @property
+    def given_up(self) -> int:
+        """Calls that were given up, and go on."""
+        return len(self._calls_left())
 
     def close(self) -> None:
         for _ in range(self._threads):

@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-import os
-import sys
+import threading
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from willow_django.connections import new_client
 from willow_django.handling import TaskHandler
 from willow_django.health import say_healthy
 from willow_django.holding import MOST, Holding
+from willow_django.leaving import leave, leave_if_kept
 from willow_django.on_the_loop import OnTheLoop
-from willow_django.places import Processes, Threads
+from willow_django.places import Places, Processes, Threads
 from willow_django.task_queues import MOST_ATTEMPTS
 from willow_django.tasks import WillowBackend
 from willow_django.turns import Turns
@@ -38,6 +38,7 @@ class WorkerPlan:
     drain_timeout: float
     health_file: Path | None
     health_port: int | None
+    has_process: bool  # to itself, and may end it
 
 
 async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
@@ -52,7 +53,7 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
     workers: list[willow_client.QueueWorker] = []
     async with AsyncExitStack() as parts:
         signals = parts.enter_context(stop_signals())
-        await parts.enter_async_context(_left_if_stuck(workers, on_the_loop))
+        await parts.enter_async_context(_left_if_stuck(plan, workers, places, on_the_loop))
         parts.enter_context(closing(places))
         records = parts.enter_context(closing(Records()))
         client = await parts.enter_async_context(new_client())
@@ -81,22 +82,24 @@ async def work(backend: WillowBackend, plan: WorkerPlan) -> None:
 
 
 @asynccontextmanager
-async def _left_if_stuck(workers: Sequence[willow_client.QueueWorker], on_the_loop: OnTheLoop) -> AsyncIterator[None]:
-    """Python would wait for asynchronous tasks that are not to be cancelled, and for what they do in threads. The
-    broker gives them to others, and who stops a worker wants it to end.
+async def _left_if_stuck(
+    plan: WorkerPlan, workers: Sequence[willow_client.QueueWorker], places: Places, on_the_loop: OnTheLoop
+) -> AsyncIterator[None]:
+    """Python would wait for asynchronous tasks that are not to be cancelled, for what they do in threads, and for
+    threads that blocking tasks have begun. The broker gives them to others, and who stops a worker wants it to end.
     """
-    status = 1
+    status, threads_before = 1, threading.enumerate()
     try:
         yield
         status = 0
     finally:
-        threads = await on_the_loop.close()
-        if stuck := threads + sum(worker.given_up for worker in workers):
+        stuck = await on_the_loop.close() + places.given_up + sum(worker.given_up for worker in workers)
+        if stuck:
             logger.warning("%d tasks do not end: the worker ends without them", stuck, exc_info=status == 1)
-            logging.shutdown()
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
+        if plan.has_process:
+            if stuck:
+                leave(status)
+            leave_if_kept(status, threads_before)
 
 
 async def _attempts_that_are_allowed(client: willow_client.Client, queue: str) -> int:
@@ -131,10 +134,8 @@ async def _drain(workers: Sequence[willow_client.QueueWorker], signals: "asyncio
     if not draining.done():
         logger.warning("Stopping at once: what runs is given back")
         await asyncio.gather(*(worker.stop(at_once=True) for worker in workers))
-        draining.cancel()
     second.cancel()
-    with suppress(asyncio.CancelledError):
-        await draining
+    await draining
 
 
 async def _until_stopped(signals: "asyncio.Queue[int]", workers: Sequence[willow_client.QueueWorker]) -> None:

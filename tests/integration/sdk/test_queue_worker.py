@@ -426,6 +426,32 @@ async def test_a_handler_that_cannot_be_cancelled_is_not_waited_for(
     await events.wait_for("finished")
 
 
+async def test_who_stops_at_once_keeps_no_other_one_waiting(
+    client: Client, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has stopped it before, and would give it an hour."""
+    for name in ("SETTLE_SECONDS", "RELEASE_SECONDS", "CANCELLED_SECONDS"):
+        monkeypatch.setattr(worker, name, 0)
+    events, goes_on = Events(), asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        while not goes_on.is_set():
+            with suppress(asyncio.CancelledError):
+                await goes_on.wait()
+
+    stubborn = client.worker(queue, handle, concurrency=1, drain_timeout=3600, on_event=events)
+    async with asyncio.timeout(PATIENCE), stubborn:
+        await client.post(queue, "m")
+        await events.wait_for("started")
+        draining = asyncio.ensure_future(stubborn.stop())
+        while not stubborn.stopping:
+            await asyncio.sleep(0)
+        await stubborn.stop(at_once=True)
+        await draining
+    goes_on.set()
+    await events.wait_for("finished")
+
+
 async def test_the_end_finishes_what_is_at_work_and_gives_back_the_rest(
     client: Client, other: Client, queue: str
 ) -> None:

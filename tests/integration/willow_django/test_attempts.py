@@ -114,7 +114,30 @@ except GiveUp as error:
     print(json.dumps(str(error)))
 """
     )
-    assert "failed before" in reason
+    assert "failed before" in reason and reason.endswith(": ValueError")
+
+
+async def test_a_task_that_is_put_back_is_run_though_its_first_worker_dies(
+    broker: Cluster, shop: Project, waiting: WaitingTasks, client: Client
+) -> None:
+    """While it waits there for its turn: its record says no longer that it has failed."""
+    queue = f"{shop.prefix}default"
+    with shop.running("willow_worker"):
+        [id] = shop.python(RUN + "print(json.dumps([ended(jobs.broken.enqueue()).id]))")
+    waiting.enqueue(shop, 1)
+    worker = shop.begin("willow_worker", "--concurrency", "1", "--prefetch", "1")
+    assert wait_until(lambda: waiting.begun == 1, 2 * PATIENCE)
+    dead = await client.fetch(f"{queue}.dead", block_timeout=PATIENCE)
+    assert dead is not None
+    await client.post(queue, dead.text)
+    await dead.finish()
+    assert wait_until(lambda: broker.query(STATUS, id) == [("READY",)], PATIENCE)
+    worker.kill()
+    worker.communicate()
+    waiting.end()
+    with shop.running("willow_worker"):
+        told = shop.python(RUN + f"print(json.dumps(told(found({id!r}))))")
+    assert len(told["errors"]) == 2
 
 
 @pytest.mark.parametrize("run_in", ["thread", "process"])

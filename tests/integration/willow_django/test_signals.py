@@ -56,6 +56,21 @@ print(json.dumps([result.id for result in results]))
         hangs.unlink()
 
 
+def test_a_worker_that_stops_meanwhile_ends_the_task_nevertheless(
+    broker: Cluster, shop: Project, heard: Path, said: Path
+) -> None:
+    """Given back, one that failed would run again."""
+    [id] = shop.python(RUN + "print(json.dumps([jobs.broken.enqueue().id]))")
+    hangs = heard / f"{id}.finished.hangs"
+    hangs.touch()
+    with shop.running("willow_worker", "--drain-timeout", "0.1", said=said) as worker:
+        assert wait_until((heard / f"{id}.finished").exists, 2 * PATIENCE)
+        worker.terminate()
+        assert worker.wait(PATIENCE) == 0
+    assert "without all receivers" in said.read_text()
+    assert not broker.query(LEFT, f"{shop.prefix}default")
+
+
 @pytest.mark.parametrize("task", ["add", "add_later"])
 def test_the_time_limit_holds_for_receivers_of_the_start(shop: Project, heard: Path, task: str) -> None:
     [id] = shop.python(RUN + f"print(json.dumps([jobs.{task}.enqueue(1, 1).id]))")

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.support.shop import hearing
 
 hearing.begin()
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+left_tasks: list[asyncio.Task[None]] = []
 visitor: ContextVar[str | None] = ContextVar("visitor", default=None)
 
 
@@ -141,6 +143,22 @@ async def waits_in_a_thread_of_asyncio(path: str) -> None:
 
 
 @task
+def waits_for_a_thread_of_its_own_pool(path: str) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(until_there_is.func, path)
+
+
+@task
+def leaves_a_pool(path: str) -> None:
+    ThreadPoolExecutor(1).submit(until_there_is.func, path)
+
+
+@task
+async def leaves_a_task_that_cannot_be_cancelled(path: str) -> None:
+    left_tasks.append(asyncio.create_task(cannot_be_cancelled.func(path)))
+
+
+@task
 async def cannot_be_cancelled(path: str) -> None:
     _say_begun(path)
     while not _is_there(path):
@@ -160,14 +178,41 @@ def _connection() -> int:
 
 
 @task
+def which_connection() -> int:
+    return _connection()
+
+
+@task
 async def which_connections() -> list[int]:
     """Of two things that the task does one after the other."""
     return [await sync_to_async(_connection)() for _ in range(2)]
 
 
+def _break_connection() -> None:
+    def close() -> None:
+        raise OSError("it cannot be closed")
+
+    connection.close = close  # type: ignore[method-assign]
+
+
+@task
+async def breaks_its_connection() -> None:
+    await sync_to_async(_break_connection)()
+
+
+@task
+async def which_connection_in_a_thread() -> int:
+    return await asyncio.to_thread(_connection)
+
+
 @task
 def leaves_a_transaction() -> None:
     transaction.atomic().__enter__()
+
+
+@task
+async def leaves_a_transaction_later() -> None:
+    await sync_to_async(leaves_a_transaction.func)()
 
 
 @task

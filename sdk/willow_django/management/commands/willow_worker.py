@@ -64,6 +64,7 @@ class Command(BaseCommand):
             drain_timeout=options["drain_timeout"],
             health_file=options["health_file"],
             health_port=options["health_port"],
+            has_process=not options["reload"],
         )
         if options["reload"]:
             run_with_reloader(self._run_until_code_changes, backend, plan)
