@@ -1,16 +1,18 @@
 """The end of a worker's process, whatever tasks have left in it."""
 
 import asyncio
+import concurrent.futures.thread
 import logging
 import os
 import sys
 import threading
 from collections.abc import Collection
-from concurrent.futures.thread import _threads_queues
 from contextlib import suppress
 
 logger = logging.getLogger("willow_django")
 
+# Threads of pools, for which Python waits at its end. It has no public word for them, and later versions may have none.
+POOLED: Collection[threading.Thread] = getattr(concurrent.futures.thread, "_threads_queues", ())
 KEPT_SECONDS = 5.0  # that threads and tasks have, of which the worker knows nothing
 
 
@@ -29,7 +31,7 @@ def leave_if_kept(status: int, threads_before: Collection[threading.Thread]) -> 
     For those of pools it waits also if they are daemons, as all are that a daemon begins.
     """
     since = [one for one in threading.enumerate() if one not in threads_before]
-    threads = [one for one in since if not one.daemon or one in _threads_queues]
+    threads = [one for one in since if not one.daemon or one in POOLED]
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
 
     def look() -> None:
