@@ -446,9 +446,11 @@ async def test_who_stops_at_once_keeps_no_other_one_waiting(
         draining = asyncio.ensure_future(stubborn.stop())
         while not stubborn.stopping:
             await asyncio.sleep(0)
-        await stubborn.stop(at_once=True)
-        await draining
-    goes_on.set()
+        try:
+            await stubborn.stop(at_once=True)
+            await draining
+        finally:
+            goes_on.set()
     await events.wait_for("finished")
 
 
