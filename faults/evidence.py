@@ -55,6 +55,7 @@ class Connection:
     began: float
     ended: float | None
     last_heard: float  # when anything came over it
+    last_alive: float  # when the broker must still have had it: a slow reader hears of that later
 
 
 class Evidence:
@@ -89,14 +90,26 @@ class Evidence:
         for event in self.history:
             key = (event.client, event.connection)
             if event.kind == Kind.CONNECTED:
-                found[key] = Connection(*key, event.session, event.at, None, event.at)
+                found[key] = Connection(*key, event.session, event.at, None, event.at, event.at)
             elif event.kind == Kind.KILLED:
                 self._end_with_process(found, event)
             elif key in found and event.kind == Kind.LOST:
                 found[key].ended = event.at
             elif key in found and event.kind in (Kind.TOLD, Kind.NOTHING, Kind.RECEIVED, Kind.CONFIRMED, Kind.REFUSED):
                 found[key].last_heard = event.at
+                found[key].last_alive = max(found[key].last_alive, self._sent_at_earliest(event))
         return found
+
+    def _sent_at_earliest(self, heard: Event) -> float:
+        """A message was sent after its assignment, and an answer after its command."""
+        if heard.kind == Kind.RECEIVED:
+            return min(self.assigned_at.get((*heard.message, heard.attempt), heard.at), heard.at)
+        return self._commanded_at.get((heard.client, heard.label), heard.at)
+
+    @cached_property
+    def _commanded_at(self) -> dict[tuple[str, int | None], float]:
+        """By client and label."""
+        return {(event.client, event.label): event.at for event in self.of_kind(Kind.POST, Kind.ASK, Kind.SAY)}
 
     def _end_with_process(self, connections: dict[tuple[str, int], Connection], killed: Event) -> None:
         """A killed client cannot note that its connection is over."""

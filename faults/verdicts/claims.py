@@ -37,7 +37,7 @@ def _why_handed_over(evidence: Evidence, first: Delivery, second: Delivery) -> s
     if ending is None or ending.reason != "disconnected" or ending.ended_at > second.event.at + SLACK_SECONDS:
         return ""
     connection = evidence.connections.get((first.event.client, first.connection))
-    if connection is None or connection.ended is None or connection.last_heard > ending.ended_at + SLACK_SECONDS:
+    if connection is None or connection.ended is None or connection.last_alive > ending.ended_at + SLACK_SECONDS:
         return ""
     return "the broker had lost the connection before the client noticed"
 

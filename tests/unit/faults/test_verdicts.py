@@ -371,6 +371,39 @@ def test_a_message_of_a_lost_connection_may_go_on_before_its_client_notices() ->
     assert judgement["double claims"].explained.total() == 1
 
 
+def test_a_slow_reader_of_a_lost_connection_reads_on_what_came_before() -> None:
+    story = Story()
+    story.connect("a")
+    for index in (5, 6):
+        story.post(f"m{index}", index)
+    story.receive("a", 5)
+    sent = story.now
+    story.end(5, "retried", reason="disconnected")
+    story.end(6, "dead", reason="disconnected", assigned_at=sent)
+    story.receive("b", 5, attempt=2)
+    story.now += 5
+    story.receive("a", 6)
+    story.lose("a")
+    judgement = story.judge()
+    assert judgement["double claims"].explained.total() == 1
+    assert not judgement["double claims"].broken
+
+
+def test_a_client_whose_later_word_was_answered_had_not_lost_its_connection() -> None:
+    story = Story()
+    story.connect("a")
+    story.post("m", 5)
+    story.receive("a", 5)
+    story.end(5, "retried", reason="disconnected")
+    story.receive("b", 5, attempt=2)
+    story.now += 5
+    label = story.label()
+    story.note("a", Kind.ASK, connection=1, label=label, verb="fetch", queue="work", count=1)
+    story.note("a", Kind.NOTHING, connection=1, label=label)
+    story.lose("a")
+    assert broken(story) == {"double claims"}
+
+
 def test_a_message_whose_time_is_over_may_go_on() -> None:
     story = Story()
     story.connect("a")
