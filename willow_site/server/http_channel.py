@@ -7,7 +7,7 @@ from twisted.web.http import HTTPChannel
 from willow_site.server.connections import Connections
 from willow_site.server.http_answers import UnreadOverHttp
 from willow_site.server.http_refusal import Refusal, too_slow
-from willow_site.server.http_turns import HttpTurns
+from willow_site.server.http_turns import HttpTurns, wants_websocket
 from willow_site.server.transports import forget_unsent
 
 HEADER_SECONDS = 10.0  # from the first byte, or from the connection on, TLS included
@@ -34,6 +34,7 @@ class DeadlineChannel(HTTPChannel):
         super().__init__()
         self._connections = connections
         self._address = address
+        self._untaken = bytearray()  # while it waits for its turn
 
     def connectionMade(self) -> None:
         super().connectionMade()
@@ -49,27 +50,38 @@ class DeadlineChannel(HTTPChannel):
         super().connectionLost(reason)
 
     def dataReceived(self, data: bytes) -> None:
-        if self.refused:
-            self._thrown_away += len(data)
-            if self._thrown_away > LINGER_BYTES:
-                self.transport.pauseProducing()
-        elif self._handlingRequest or self.requests:  # what follows the beginning of a request
+        if self._handlingRequest:  # it keeps a little of what follows, and reads no more
             self._take(data)
-        elif turns.must_wait(data):
+        elif self._untaken:
+            self._untaken += data
+        elif turns.must_wait() and not self._goes_first(data):
+            self._untaken += data
             self.transport.pauseProducing()
-            turns.wait(lambda: self._take_in_turn(data))
+            turns.wait(self._take_in_turn)
         else:
             turns.begin(lambda: self._take(data))
 
-    def _take_in_turn(self, data: bytes) -> None:
+    def _goes_first(self, data: bytes) -> bool:
+        return not self.requests and not self.refused and wants_websocket(data)
+
+    def _take_in_turn(self) -> None:
+        data, self._untaken = bytes(self._untaken), bytearray()
         if not self._is_gone:
             self.transport.resumeProducing()
             self._take(data)
 
     def _take(self, data: bytes) -> None:
+        if self.refused:
+            self._throw_away(data)
+            return
         if self._deadline is None and not self._handlingRequest:  # another request on the same connection
             self._expect_within(HEADER_SECONDS)
         super().dataReceived(data)
+
+    def _throw_away(self, data: bytes) -> None:
+        self._thrown_away += len(data)
+        if self._thrown_away > LINGER_BYTES:
+            self.transport.pauseProducing()
 
     def lineReceived(self, line: bytes) -> None:
         if not self.refused:

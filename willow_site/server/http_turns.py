@@ -1,8 +1,9 @@
 """Requests over HTTP take turns with the frames of WebSockets.
 
-Each costs the event loop as much as dozens of messages, and they may come by hundreds at once. While clients with
-WebSockets are active, requests are begun one by one with pauses between them, in the order in which they came. A client
-that wants to become a WebSocket goes first: it is one request for as long as it stays.
+A request costs the event loop as much as dozens of messages, and they may come by hundreds at once, each with a body
+that goes on and on. While clients with WebSockets are active, requests are begun one by one with pauses between them,
+in the order in which they came, and so is each part of a body. A client that wants to become a WebSocket goes first: it
+is one request for as long as it stays.
 """
 
 import asyncio
@@ -19,14 +20,18 @@ HEAD_BYTES = 2048  # in which it is looked for
 Work = Callable[[], None]
 
 
+def wants_websocket(data: bytes) -> bool:
+    return UPGRADE in data[:HEAD_BYTES].lower()
+
+
 class HttpTurns:
     def __init__(self) -> None:
         self._share = LoopShare()  # of all of them together
         self._waiting: deque[Work] = deque()
         self._is_pausing = False
 
-    def must_wait(self, data: bytes) -> bool:
-        return (self._is_pausing or bool(self._waiting)) and UPGRADE not in data[:HEAD_BYTES].lower()
+    def must_wait(self) -> bool:
+        return self._is_pausing or bool(self._waiting)
 
     def wait(self, work: Work) -> None:
         self._waiting.append(work)

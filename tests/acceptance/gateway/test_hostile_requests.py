@@ -116,6 +116,29 @@ async def test_many_bodies_of_unknown_length_are_refused_when_together_they_are_
         await request.end()
 
 
+async def test_bodies_that_take_turns_arrive_as_they_were_sent(cluster: Cluster, client: Client, queue: str) -> None:
+    """While a client is active, they come in by parts with pauses between them."""
+    letters, size = "abcdefgh", 2 * MEBIBYTE
+    other = f"{queue}-of-requests"
+    await client.create(other)
+
+    async def post(letter: str) -> int:
+        body = json.dumps({"queue": other, "message": letter * size}).encode()
+        lines = ("Host: localhost", "Content-Type: application/json", f"Content-Length: {len(body)}")
+        request = await begin(cluster, "POST /api/messages/ HTTP/1.1", *lines)
+        assert await request.send(body)
+        head = await asyncio.wait_for(request._reader.readline(), PATIENCE)
+        await request.end()
+        return int(head.split()[1])
+
+    posts = asyncio.gather(*(post(letter) for letter in letters))
+    while not posts.done():
+        await client.post(queue, "m")
+    assert set(await posts) == {201}
+    found = [(await client.fetch(other))["body"] for _ in letters]
+    assert sorted(found) == [letter * size for letter in letters]
+
+
 async def test_half_a_request_ends_in_time(cluster: Cluster) -> None:
     halves = [await begin(cluster, "GET /healthz HTTP/1.1", more=True) for _ in range(500)]
     assert fetch(cluster.node, "/healthz")[0] == 200

@@ -7,7 +7,7 @@ import pytest
 from delivery.gateway import loop_share
 from delivery.gateway.loop_share import TIMES_FOR_NOTHING, LoopShare
 from delivery.storage.presence import LATELY
-from willow_site.server.http_turns import HttpTurns
+from willow_site.server.http_turns import HttpTurns, wants_websocket
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_whoever_was_there_long_ago_does_not_count(clock: list[float]) -> None:
     assert busy.pause_after(0.001) == 0.0
 
 
-async def test_requests_wait_for_each_other_while_clients_are_active_and_upgrades_do_not(clock: list[float]) -> None:
+async def test_requests_wait_for_each_other_while_clients_are_active(clock: list[float]) -> None:
     turns, begun = HttpTurns(), list[str]()
 
     def work(name: str) -> None:
@@ -58,14 +58,18 @@ async def test_requests_wait_for_each_other_while_clients_are_active_and_upgrade
         clock[0] += 0.001
 
     turns.begin(lambda: work("alone"))
-    assert not turns.must_wait(b"GET / HTTP/1.1\r\n"), "no client is active"
+    assert not turns.must_wait(), "no client is active"
     LoopShare().is_here()
     turns.begin(lambda: work("first"))
-    assert turns.must_wait(b"GET / HTTP/1.1\r\n")
-    assert not turns.must_wait(b"GET /connect/ HTTP/1.1\r\nUpgrade: WebSocket\r\n")
+    assert turns.must_wait()
     done = asyncio.Event()
     turns.wait(lambda: work("second"))
     turns.wait(done.set)
     assert begun == ["alone", "first"]
     await asyncio.wait_for(done.wait(), 10)
     assert begun == ["alone", "first", "second"]
+
+
+def test_whoever_wants_a_websocket_is_told_from_others() -> None:
+    assert wants_websocket(b"GET /connect/ HTTP/1.1\r\nUpgrade: WebSocket\r\n")
+    assert not wants_websocket(b"GET / HTTP/1.1\r\n")
