@@ -5,9 +5,10 @@ from types import ModuleType
 
 from benchmarks import report
 from benchmarks.figures import Bar, Figure
-from benchmarks.peers import nats_jetstream, pgmq, rabbitmq, valkey_streams, willow, willow_shared
+from benchmarks.peers import nats_jetstream, pgmq, rabbitmq, valkey_streams, willow, willow_shared, willow_subscribed
 from benchmarks.peers.results import BOTH, COLUMNS, STEADY, Found, values
 
+OURS = (willow, willow_subscribed, willow_shared)
 AHEAD = Bar(1.0)
 NOT_ABOVE = Bar(1.0, at_most=True)
 CORES_AT_MOST = 0.5  # of the server at 500 messages/s
@@ -16,7 +17,9 @@ MEASURES = {"per_second": "", "p50": ": p50", "p99": ": p99", "clients": ": clie
 
 def figures_of(found: Found) -> list[Figure]:
     """Everything that was measured, and then the bars, which are printed."""
-    bars = [figure for ours in (willow, willow_shared) if ours in found for figure in _bars(ours, found)]
+    bars = [
+        figure for ours in (willow, willow_subscribed, willow_shared) if ours in found for figure in _bars(ours, found)
+    ]
     if bars:
         report.print_heading()
         report.print_figures(bars)

@@ -19,6 +19,7 @@ from benchmarks.peers import (
     valkey_streams,
     willow,
     willow_shared,
+    willow_subscribed,
     workload,
 )
 from benchmarks.peers.bars import figures_of
@@ -28,7 +29,7 @@ from benchmarks.peers.steady import steadily
 from benchmarks.scale import Scale
 
 PEERS: dict[str, tuple[ModuleType, ...]] = {
-    "willow": (willow, willow_shared),
+    "willow": (willow, willow_subscribed, willow_shared),
     "pgmq": (pgmq,),
     "rabbitmq": (rabbitmq,),
     "redis": (valkey_streams,),
