@@ -18,17 +18,39 @@ IN_FLIGHT = 500
 WORK_TIMEOUT = 10.0
 RETRY_SECONDS = 0.3
 LAST_ANSWERS_SECONDS = 40.0
+UNAVAILABLE = "Unavailable"  # nothing was done, or nobody knows: it can be said again
 FORGOTTEN_ONE_IN, FAILED_ONE_IN = 2_000, 200
 
 
 class Backlog:
-    """What the posters of this process have posted and its workers have not finished."""
+    """What the posters of this process have posted and its workers have not finished.
+
+    A finish that was not confirmed counts as one until its message comes again. If it never counted, each outage would
+    leave less room for posts, and after some there would be none.
+    """
 
     def __init__(self) -> None:
         self.messages = 0
+        self._in_doubt: set[tuple[int, int]] = set()  # shard and index
 
-    def add(self, messages: int) -> None:
-        self.messages = max(self.messages + messages, 0)
+    def stored(self, messages: int) -> None:
+        self.messages += messages
+
+    def finished(self, messages: int) -> None:
+        self.messages = max(self.messages - messages, 0)
+
+    def perhaps_finished(self, commands: Sequence[Fields]) -> None:
+        self.finished(len(commands))
+        self._in_doubt.update(map(_place, commands))
+
+    def came(self, messages: Sequence[Fields]) -> None:
+        again = self._in_doubt.intersection(map(_place, messages))
+        self._in_doubt -= again
+        self.stored(len(again))
+
+
+def _place(frame: Fields) -> tuple[int, int]:
+    return frame["shard"], frame["index"]
 
 
 class BulkPoster(LoadClient):
@@ -94,11 +116,11 @@ class BulkPoster(LoadClient):
         for queue, notices in told.items():
             columns = _columns(notices, "label", "shard", "sequence", "index")
             link.note_many(Kind.TOLD, columns, stage="sync", queue=queue)
-            self._backlog.add(len(notices))
+            self._backlog.stored(len(notices))
 
 
 class BulkWorker(LoadClient):
-    """Subscribed to all queues. It finishes nearly all that comes, and asks for `sync`."""
+    """Subscribed to all queues. It finishes nearly all that comes, asks for `sync`, and repeats what was refused."""
 
     options = "batch=true"
 
@@ -109,9 +131,11 @@ class BulkWorker(LoadClient):
         self._queues = queues
         self._backlog = backlog
         self._said: dict[int | None, Fields] = {}
+        self._to_repeat: list[Fields] = []
 
     async def work(self, link: Link) -> None:
-        self._said = {}
+        self._backlog.perhaps_finished(_finishes([*self._said.values(), *self._to_repeat]))  # on the link before
+        self._said, self._to_repeat = {}, []
         came: asyncio.Queue[list[Fields]] = asyncio.Queue()
         link.on_frames = lambda frames: self._heard(link, frames, came)
         await self._subscribe(link)
@@ -119,9 +143,11 @@ class BulkWorker(LoadClient):
             try:
                 messages = await asyncio.wait_for(came.get(), RETRY_SECONDS)
             except TimeoutError:
+                await self._repeat(link)
                 continue
             for batch in _batches(messages):
                 await self._answer(link, batch)
+        await self._repeat(link)
         await _until(lambda: not self._said, LAST_ANSWERS_SECONDS)
 
     async def _subscribe(self, link: Link) -> None:
@@ -140,15 +166,26 @@ class BulkWorker(LoadClient):
             verb = "fail" if self.random.randrange(FAILED_ONE_IN) == 0 else "finish"
             claim = {name: message[name] for name in ("queue", "shard", "sequence", "index", "attempt")}
             commands.append({"type": verb, "label": self.label(), "response": "sync", **claim})
+        await self._say(link, commands)
+
+    async def _repeat(self, link: Link) -> None:
+        refused, self._to_repeat = self._to_repeat, []
+        for same in _by(refused, "queue").values():
+            for batch in _batches(same):
+                await self._say(link, [{**command, "label": self.label()} for command in batch])
+
+    async def _say(self, link: Link, commands: list[Fields]) -> None:
+        """All about one queue."""
         self._said.update((command["label"], command) for command in commands)
         for verb, same in _by(commands, "type").items():
-            link.note_many(Kind.SAY, _said(same), verb=verb, queue=messages[0]["queue"])
+            link.note_many(Kind.SAY, _said(same), verb=verb, queue=commands[0]["queue"])
         await link.send_all(commands)
 
     def _heard(self, link: Link, frames: Sequence[Fields], came: asyncio.Queue[list[Fields]]) -> None:
         for queue, messages in _by((frame for frame in frames if frame["type"] == "message"), "queue").items():
             columns = _columns(messages, "label", "shard", "index", "attempt", "body")
             link.note_many(Kind.RECEIVED, columns, queue=queue, seconds=WORK_TIMEOUT)
+            self._backlog.came(messages)
             came.put_nowait(messages)
         confirmed = []
         for frame in frames:
@@ -158,12 +195,20 @@ class BulkWorker(LoadClient):
                     link.give_up()
             elif frame["type"] == "error":
                 link.note(Kind.REFUSED, code=frame["code"], **_about(command))
+                if frame["code"] == UNAVAILABLE:
+                    self._to_repeat.append(command)
+                else:  # it may have been done before, or is somebody else's now
+                    self._backlog.perhaps_finished(_finishes([command]))
             else:
                 confirmed.append(command)
         for queue, commands in _by(confirmed, "queue").items():
             for verb, same in _by(commands, "type").items():
                 link.note_many(Kind.CONFIRMED, _said(same), verb=verb, stage="sync", queue=queue)
-                self._backlog.add(-len(same) if verb == "finish" else 0)
+                self._backlog.finished(len(_finishes(same)))
+
+
+def _finishes(commands: Sequence[Fields]) -> list[Fields]:
+    return [command for command in commands if command["type"] == "finish"]
 
 
 def _said(commands: Sequence[Fields]) -> dict[str, list[Any]]:
