@@ -17,6 +17,11 @@ TIMES_FOR_NOTHING = 4
 _presence = Presence()
 
 
+def sockets_are_active() -> bool:
+    """Whether a client with a WebSocket was there lately."""
+    return _presence.has_others(None)
+
+
 class LoopShare:
     """Of one connection: what reads its frames and what carries out its commands have one together."""
 

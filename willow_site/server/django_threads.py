@@ -20,6 +20,8 @@ from django.db import connections
 from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse, set_script_prefix
 
+from willow_site.server.django_starts import Starts
+
 Scope = dict[str, Any]
 Result = TypeVar("Result")
 
@@ -39,6 +41,7 @@ class DjangoInThreads(ASGIHandler):
         self.load_middleware(is_async=False)
         reverse("admin:index")  # reads all views now: the first request would hold everybody up with it
         self._pool = ThreadPoolExecutor(most, thread_name_prefix="django")
+        self._starts = Starts()
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         try:
@@ -46,7 +49,8 @@ class DjangoInThreads(ASGIHandler):
         except RequestAborted:
             return
         with body:
-            answer = await self._in_thread(lambda: self._answer(scope, body))
+            async with self._starts.one():
+                answer = await self._in_thread(lambda: self._answer(scope, body))
             if isinstance(answer, Answer):
                 await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
                 await send({"type": "http.response.body", "body": answer.body})

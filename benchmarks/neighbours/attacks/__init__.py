@@ -5,6 +5,7 @@ from typing import Protocol
 
 from benchmarks.neighbours.attacker import Spoils, Target
 from benchmarks.neighbours.attacks import (
+    busy_core,
     chunked_bodies,
     half_requests,
     http_bodies,
@@ -43,4 +44,4 @@ AT_THE_DOORS = (
     huge_frames,
     tiny_frames,
 )
-ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (nothing, *AT_THE_ENGINE, *AT_THE_DOORS)}
+ATTACKS: Mapping[str, Attack] = {module.NAME: module for module in (nothing, busy_core, *AT_THE_ENGINE, *AT_THE_DOORS)}
