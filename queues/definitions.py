@@ -53,6 +53,7 @@ class QueueRecord:
     settings: QueueSettings
     paused: bool
     defined_at: datetime
+    changed_at: datetime
 
     @property
     def is_stream(self) -> bool:
@@ -155,4 +156,5 @@ def record_of(row: Mapping[str, Any]) -> QueueRecord:
         settings=QueueSettings(**{field: row[field] for field in SETTING_NAMES}),
         paused=row["paused"],
         defined_at=row["defined_at"],
+        changed_at=row["changed_at"],
     )

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -24,6 +25,7 @@ Found = Callable[[list[QueueRecord]], None]
 LEARNT_AT_ONCE, LOOKED_FOR_AT_ONCE = 50, 2000  # queues, in one turn of the event loop
 OVERLAP_SECONDS = 10  # between what two refreshes look at: more than any statement that defines a queue can take
 MOST_NAMES_WITHOUT_QUEUES = 10_000  # that are remembered; anybody can ask for a name that there is not
+EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 JOIN_SECONDS = 0.001  # for which those who read a new queue may keep the loop busy, in one turn of it
 
 
@@ -50,6 +52,7 @@ class Directory:
         self._empty_names: dict[str, None] = {}  # of these, the ones without queues, the oldest first
         self._under_way: dict[str, list[Callable[[], None]]] = {}  # what waits for a job about a name
         self._refreshed_at = time.monotonic()
+        self._seen = SeenLately()
 
     def by_id(self, queue_id: int) -> QueueRecord | None:
         return self._by_id.get(queue_id)
@@ -208,6 +211,7 @@ class Directory:
     def _learn(self, queue: QueueRecord) -> None:
         before = self._by_id.get(queue.id)
         self._by_id[queue.id] = queue
+        self._seen.add(queue.id, queue.changed_at)
         if queue.name in self._by_name:
             self._by_name[queue.name].put(queue)
             self._empty_names.pop(queue.name, None)
@@ -252,14 +256,44 @@ class Directory:
     async def refresh(self, connection: AsyncConnection[Any]) -> None:
         """Learn what other nodes and operators defined or changed since the last refresh, however long ago that is."""
         now = time.monotonic()
+        seconds = now - self._refreshed_at + OVERLAP_SECONDS
+        self._seen.forget_before(self._refreshed_at - OVERLAP_SECONDS)
         async with connection.cursor(row_factory=dict_row) as cursor:
-            await cursor.execute(statement("changed"), {"seconds": now - self._refreshed_at + OVERLAP_SECONDS})
+            await cursor.execute(statement("changed"), {"seconds": seconds, **self._seen.columns()})
             while rows := await cursor.fetchmany(LEARNT_AT_ONCE):
                 for row in rows:
-                    if row["name"] in self._by_name or row["name"] in self._watches or row["id"] in self._by_id:
-                        self._learn(record_of(row))
+                    self._hear_of(row)
                 await asyncio.sleep(0)  # somebody may define thousands of queues: the others have their turns
         self._refreshed_at = now
+
+    def _hear_of(self, row: Mapping[str, Any]) -> None:
+        name = row["name"]
+        if name in self._by_name or name in self._watches or row["id"] in self._by_id:
+            self._learn(record_of(row))
+        elif name not in self._under_way:  # what is being looked up now may be answered without it
+            self._seen.add(row["id"], row["changed_at"])
+
+
+class SeenLately:
+    """Queues as they were when this node last saw them: what a refresh need not read again."""
+
+    def __init__(self) -> None:
+        self._all: dict[int, tuple[int, float]] = {}  # microseconds of their change, and when it was seen; oldest first
+
+    def add(self, queue_id: int, changed_at: datetime) -> None:
+        self._all.pop(queue_id, None)
+        self._all[queue_id] = ((changed_at - EPOCH) // MICROSECOND, time.monotonic())
+
+    def forget_before(self, moment: float) -> None:
+        """What was seen before that has changed before that."""
+        while self._all and next(iter(self._all.values()))[1] < moment:
+            del self._all[next(iter(self._all))]
+
+    def columns(self) -> dict[str, BigintColumn]:
+        return {
+            "queue_id": BigintColumn(list(self._all)),
+            "changed_at": BigintColumn([changed_at for changed_at, _ in self._all.values()]),
+        }
 
 
 def no_such_queue(name: str) -> WillowError:

@@ -154,6 +154,7 @@ class Waiters:
             self._reads.ended(demand.caller)
         if demand.timer is not None:
             demand.timer.cancel()
+            demand.timer = None  # or the two would keep each other until the collector comes, as here below
         for queue in demand.queues:
             waiting = self._by_queue[queue.id]
             waiting.pop(demand, None)
@@ -161,6 +162,7 @@ class Waiters:
                 del self._by_queue[queue.id]
         if demand.when_ended is not None:
             demand.when_ended()
+            demand.when_ended = None
 
     def free_places(self) -> dict[int, int]:
         """By queue: the messages that those who wait could be given now."""

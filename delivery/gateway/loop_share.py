@@ -1,7 +1,7 @@
 """How much of the event loop one connection may have while others use it too.
 
 A turn is short, but a client that sends without end has one turn after the other, and an answer to anybody else needs
-several turns of the loop. So whoever has used up a turn pauses for as long, if others were there lately. Where many are
+several turns of the loop. So whoever has used up a turn pauses for twice as long, if others were there lately. Where many are
 busy, their turns fill each other's pauses, and nothing is lost; a client that is alone never pauses. What is of no
 use to anybody, such as frames that cannot be read, counts several times.
 """
@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import time
 
-from delivery.storage.presence import LONG_AGO, Presence
+from delivery.storage.presence import LONG_AGO, clients_here
 
-TIMES_FOR_NOTHING = 4
-
-_presence = Presence()
+TIMES, TIMES_FOR_NOTHING = 2, 8
+MOST_REST_SECONDS = 0.25
 
 
 def sockets_are_active() -> bool:
     """Whether a client with a WebSocket was there lately."""
-    return _presence.has_others(None)
+    return clients_here.has_others(None)
 
 
 class LoopShare:
@@ -31,13 +30,20 @@ class LoopShare:
         self._rested_at = LONG_AGO
 
     def is_here(self) -> None:
-        _presence.note(self)
+        clients_here.note(self)
+
+    def was_busy(self, seconds: float) -> None:
+        """What it is sent is on its account, too: its next pause is longer by that."""
+        if clients_here.has_others(self):
+            self._rest_for(TIMES * seconds)
 
     def pause_after(self, busy_seconds: float, *, for_nothing: bool = False) -> float:
         """For how many seconds others go first, now that it was busy for so long."""
-        if not _presence.has_others(self):
+        if not clients_here.has_others(self):
             return 0.0
+        self._rest_for((TIMES_FOR_NOTHING if for_nothing else TIMES) * busy_seconds)
+        return self._rested_at - time.perf_counter()
+
+    def _rest_for(self, seconds: float) -> None:
         now = time.perf_counter()
-        times = TIMES_FOR_NOTHING if for_nothing else 1
-        self._rested_at = max(self._rested_at, now) + times * busy_seconds
-        return self._rested_at - now
+        self._rested_at = min(max(self._rested_at, now) + seconds, now + MOST_REST_SECONDS)

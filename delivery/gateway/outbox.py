@@ -18,7 +18,7 @@ from delivery.sessions.unread_answers import UnreadAnswers
 
 CLOSE_SECONDS = 1.0  # for what was sent before a close, and for the client's answer to it
 TURN_BYTES = 256 * 1024  # that one client is sent before it is the others' turn
-TURN_SECONDS = 0.001  # the same for many small frames
+TURN_SECONDS = 0.0005  # the same for many small frames
 MOST_TIMES_CROWDED = 8  # so much more than makes a connection crowded is too much at once
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -85,7 +85,7 @@ class Outbox:
     async def flush(self) -> None:
         """Whoever is sent very much leaves the loop to others now and then: sending does not wait by itself."""
         self._something.clear()
-        since_others, turn_ends = 0, perf_counter() + TURN_SECONDS
+        since_others, began = 0, perf_counter()
         while self._frames:
             frames, size = self._next_frames()
             count, encoded = len(frames), deque(self._encoded(frames))
@@ -95,9 +95,11 @@ class Outbox:
                 await self._send({"type": "websocket.send", self._encoder.part: encoded.popleft()})
             self._was_sent(count, size)
             since_others += size
-            if self._frames and (since_others >= TURN_BYTES or perf_counter() >= turn_ends):
+            if self._frames and (since_others >= TURN_BYTES or perf_counter() >= began + TURN_SECONDS):
+                self._socket.share.was_busy(perf_counter() - began)
                 await asyncio.sleep(0)
-                since_others, turn_ends = 0, perf_counter() + TURN_SECONDS
+                since_others, began = 0, perf_counter()
+        self._socket.share.was_busy(perf_counter() - began)
 
     def _next_frames(self) -> tuple[list[Frame], int]:
         """Those that may go together, and their bytes."""

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 logger = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ class SideProcess:
     def _started(self) -> ProcessPoolExecutor:
         with self._making:
             if self._pool is None:
-                pool = ProcessPoolExecutor(1, FRESH, initializer=begin_beside, initargs=(os.getpid(), self._niceness))
+                pool = ProcessPoolExecutor(1, FRESH, initializer=_begin_beside, initargs=(os.getpid(), self._niceness))
                 pool.submit(_begun).result()
                 self._pool = pool
             return self._pool
@@ -51,14 +50,7 @@ def _begun() -> None:
     """Returns when the process is there."""
 
 
-def fresh_process(work: Callable[..., None], *arguments: Any) -> BaseProcess:
-    """A process that does some work with these arguments and the broker's number, for which it has to look."""
-    process = FRESH.Process(target=work, args=(*arguments, os.getpid()), daemon=True)
-    process.start()
-    return process
-
-
-def begin_beside(broker: int, niceness: int) -> None:
+def _begin_beside(broker: int, niceness: int) -> None:
     """What such a process does first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the broker decides when to stop
     os.nice(niceness)

@@ -31,6 +31,7 @@ from delivery.storage.connection import (
 )
 from delivery.storage.log_ids import command_ids
 from delivery.storage.meters import BatchMeter
+from delivery.storage.presence import clients_here
 from delivery.storage.rehearsals import Probe, Rehearsal, run_probes, run_rehearsals
 from delivery.storage.statement_connection import StatementConnection
 from delivery.storage.turns import Turns, one
@@ -41,6 +42,7 @@ WATCH_SECONDS = 1.0
 RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 # Fewer requests than this wait for one turn of the event loop: what other sockets hold ready comes along.
 SMALL_BATCH = 16
+LONG_SECONDS, MOST_REST_SECONDS = 0.002, 0.1  # of a batch in a lane that rests after those that take long
 ANY_WEIGHT = 2**62
 CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED = "connection lost", "no resources", "race lost", "refused"
 MISTAKE = "mistake"  # of ours
@@ -81,9 +83,11 @@ class Lane:
         batch_weight: int = ANY_WEIGHT,
         messages_in: Callable[[Any], int] = one,
         sends_much: bool = False,
+        rests: type | None = None,
         opened: Callable[[], None] = lambda: None,
     ) -> None:
         self._sends_much = sends_much
+        self._rests = rests  # after batches of this kind that took long
         self._opened = opened  # called when a connection was opened, before it is used
         self.name = name
         self.connected = asyncio.Event()
@@ -167,9 +171,17 @@ class Lane:
             if self._is_too_slow:
                 self._fail(batch, unavailable())
             else:
+                began = time.perf_counter()
                 await self._attempt(connection, self._runners[kind], batch)
+                if kind is self._rests:
+                    await self._rest_after(time.perf_counter() - began)
         if self._is_too_slow:
             self._refuse_all()
+
+    async def _rest_after(self, seconds: float) -> None:
+        """Whoever keeps the storage busy for long leaves it to others for as long, if there are any."""
+        if seconds >= LONG_SECONDS and clients_here.is_of_several:
+            await asyncio.sleep(min(seconds, MOST_REST_SECONDS))
 
     async def _watch(self, connection: StatementConnection) -> None:
         """Give up a server that neither answers nor keeps the statement timeout, so that everybody gets an answer."""

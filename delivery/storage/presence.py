@@ -25,3 +25,6 @@ class Presence:
     @property
     def is_of_several(self) -> bool:
         return self.has_others(self._latest)
+
+
+clients_here = Presence()  # whose frames this process takes

@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
 
-from delivery.storage.presence import Presence
+from delivery.storage.presence import Presence, clients_here
 
 
 class Weighed(Protocol):
@@ -24,7 +24,7 @@ class Weighed(Protocol):
 
 
 LIGHT_SHARE = 128  # of what a batch may weigh: a request that weighs no more than that part is light
-MOST_OF_ONE = 128  # messages of one source in a batch, while others are there
+MOST_OF_ONE = 32  # messages of one source in a batch, while others are there
 
 FIRST = "first"  # the source of what the node itself must not be late with, which is little
 
@@ -89,12 +89,17 @@ class Turns(Generic[Item]):
 
     def _one_sent_very_much(self) -> bool:
         """While others are there: who is alone may fill a batch."""
-        if self._messages <= MOST_OF_ONE or not self._presence.is_of_several:
+        if self._messages <= MOST_OF_ONE or not self._are_others_here:
             return False
         by_source: Counter[Hashable] = Counter()
         for item in self._all:
             by_source[item.source] += self._messages_in(item)
         return max(by_source.values()) > MOST_OF_ONE
+
+    @property
+    def _are_others_here(self) -> bool:
+        """Also if they want nothing of this lane: they share the processor and the storage with it."""
+        return self._presence.is_of_several or clients_here.is_of_several
 
     def _queue_up(self, item: Item) -> None:
         line = self._by_source.get(item.source)
@@ -114,7 +119,7 @@ class Turns(Generic[Item]):
         batch: list[Item] = []
         weight, messages, lines = 0, 0, self._by_source
         any_alone = heaviest == self._most_weight
-        most_of_one = MOST_OF_ONE if self._presence.is_of_several else self._most
+        most_of_one = MOST_OF_ONE if self._are_others_here else self._most
         taken: Counter[Hashable] = Counter()  # messages by source
         left: dict[Hashable, deque[Item]] = {}  # too heavy for this batch: they begin the next one
         had_most: dict[Hashable, deque[Item]] = {}

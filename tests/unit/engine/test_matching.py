@@ -21,8 +21,9 @@ def some_tags(chance: random.Random) -> tuple[str, ...]:
 
 
 def queue(number: int, tags: tuple[str, ...]) -> QueueRecord:
+    now = datetime.now(UTC)
     return QueueRecord(
-        id=number, name="orders", tags=tags, settings=SETTINGS, paused=False, defined_at=datetime.now(UTC)
+        id=number, name="orders", tags=tags, settings=SETTINGS, paused=False, defined_at=now, changed_at=now
     )
 
 

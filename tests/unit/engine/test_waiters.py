@@ -19,8 +19,9 @@ from queues.definitions import QueueRecord, QueueSettings
 SETTINGS = QueueSettings(
     kind="work", retry_limit=3, heartbeat_timeout=300, retry_delay=0, retry_backoff=1, retry_delay_max=0
 )
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 QUEUE = QueueRecord(
-    id=1, name="orders", tags=(), settings=SETTINGS, paused=False, defined_at=datetime(2026, 1, 1, tzinfo=UTC)
+    id=1, name="orders", tags=(), settings=SETTINGS, paused=False, defined_at=NEW_YEAR, changed_at=NEW_YEAR
 )
 
 

@@ -9,7 +9,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from delivery.gateway.large_frames import LITTLE_PART, Decoded, LargeFrames, decode
+from delivery.gateway.decoder import Decoded, decode
+from delivery.gateway.large_frames import LITTLE_PART, LargeFrames
 from delivery.protocol.commands import Pop, Post
 from delivery.protocol.errors import Code, FrameError
 from tests.fuzz.seeds import BINCODE

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from delivery.gateway import loop_share
-from delivery.gateway.loop_share import TIMES_FOR_NOTHING, LoopShare
-from delivery.storage.presence import LATELY
+from delivery.gateway.loop_share import MOST_REST_SECONDS, TIMES, TIMES_FOR_NOTHING, LoopShare
+from delivery.storage.presence import LATELY, Presence
 from willow_site.server.http_turns import HttpTurns, wants_websocket
 
 
@@ -15,7 +15,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Its only element is the time."""
     now = [1000.0]
     monkeypatch.setattr(loop_share.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(loop_share, "_presence", loop_share.Presence())
+    monkeypatch.setattr(loop_share, "clients_here", Presence())
     return now
 
 
@@ -26,13 +26,26 @@ def test_a_client_that_is_alone_never_pauses(clock: list[float]) -> None:
         assert share.pause_after(0.001) == 0.0
 
 
-def test_beside_others_it_pauses_for_as_long_as_it_was_busy(clock: list[float]) -> None:
+def test_beside_others_it_pauses_for_twice_as_long_as_it_was_busy(clock: list[float]) -> None:
     busy, modest = LoopShare(), LoopShare()
     modest.is_here()
     busy.is_here()
-    assert busy.pause_after(0.001) == pytest.approx(0.001)
-    assert busy.pause_after(0.002) == pytest.approx(0.003), "what reads its frames and what runs its commands, together"
-    assert modest.pause_after(0.001) == pytest.approx(0.001)
+    assert busy.pause_after(0.001) == pytest.approx(TIMES * 0.001)
+    together = "what reads its frames and what runs its commands"
+    assert busy.pause_after(0.002) == pytest.approx(TIMES * 0.003), together
+    assert modest.pause_after(0.001) == pytest.approx(TIMES * 0.001)
+
+
+def test_what_it_is_sent_counts_at_its_next_pause(clock: list[float]) -> None:
+    busy, modest = LoopShare(), LoopShare()
+    busy.is_here()
+    busy.was_busy(0.005)
+    assert busy.pause_after(0.001) == 0.0, "it was alone"
+    modest.is_here()
+    busy.was_busy(0.005)
+    assert busy.pause_after(0.001) == pytest.approx(TIMES * 0.006)
+    busy.was_busy(10)
+    assert busy.pause_after(0.001) == pytest.approx(MOST_REST_SECONDS), "it is not shut out"
 
 
 def test_what_is_of_no_use_counts_several_times(clock: list[float]) -> None:

@@ -10,6 +10,7 @@ from twisted.internet.address import IPv4Address
 from twisted.internet.testing import StringTransport
 
 from delivery.gateway import loop_share
+from delivery.storage.presence import Presence
 from tests.support.raw_websocket import PING, TEXT, frame
 from tests.unit.willow_site.server.test_private_attributes import HANDSHAKE
 from willow_site.server import websocket_turns
@@ -45,7 +46,7 @@ class Transport(StringTransport):
 
 @pytest.fixture
 async def protocol(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(loop_share, "_presence", loop_share.Presence())  # the clients of other tests are not there
+    monkeypatch.setattr(loop_share, "clients_here", Presence())  # the clients of other tests are not there
     server = SimpleNamespace(
         protocol_connected=lambda _: None,
         create_application=lambda *_: NeverFull(),
