@@ -1,5 +1,6 @@
 """Makes the server's side of each connection, counts them, and refuses those that are too many."""
 
+import gc
 from typing import Any
 
 from daphne.http_protocol import HTTPFactory
@@ -10,14 +11,20 @@ from willow_site.server.http_channel import LINGER_SECONDS, DeadlineChannel
 from willow_site.server.http_refusal import Refusal
 from willow_site.server.http_request import CheckedRequest
 
+YOUNG_CONNECTIONS = 8  # for which the collector is called: each makes hundreds of objects, which live for a while
+
 
 class CountingHTTPFactory(HTTPFactory):
     def __init__(self, server: Any, connections: Connections) -> None:
         super().__init__(server)
         self.connections = connections
+        self._young = 0
 
     def buildProtocol(self, addr: Any) -> Any:
         address = getattr(addr, "host", "")
+        self._young = (self._young + 1) % YOUNG_CONNECTIONS
+        if not self._young:
+            gc.collect(0)  # often, and so soon over: by itself it would come once for hundreds of them
         if (refusal := self.connections.came(address)) is not None:
             return Refused(refusal, self, address)
         channel = DeadlineChannel(self.connections, address)

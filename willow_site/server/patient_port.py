@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet import reactor, tcp
 
-MOST_IN_A_TURN = 8  # connections: together about half a millisecond
+MOST_IN_A_TURN = 2  # connections, of which each takes the system a dozen calls
 
 
 class PatientPort(tcp.Port):
