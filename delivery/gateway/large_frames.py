@@ -11,6 +11,7 @@ import pickle
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError
 from delivery.protocol.json.too_large import too_large as json_too_large
 from delivery.protocol.limits import FrameEnds, Limits
+from delivery.storage.presence import LONG_AGO, clients_here
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +30,8 @@ LARGE_BYTES = 1024 * 1024  # below that, a frame takes less than it takes to sen
 MOST_KEPT = 2  # frames of the largest size, or as many bytes of smaller ones
 MOST_KEPT_FOR_LITTLE = 3  # beside which a little one may wait
 LITTLE_PART = 8  # of the largest frame: whoever sends no more than that sends little
+REFUSAL_SECONDS = 0.25  # after which it is told: whoever sends it again at once costs as much as if it was taken
+MOST_REST_SECONDS = 0.25  # after a frame, while others are there
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -37,6 +41,7 @@ class LargeFrames:
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
+        self._rested_at = LONG_AGO
         self._kept_bytes = 0  # of frames that wait to be decoded, or whose commands wait to be handled
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
@@ -49,16 +54,27 @@ class LargeFrames:
         inside."""
         size = sum(map(len, pieces))
         if not self._has_room_for(size, limits):
-            yield iter([_overloaded(pieces, binary, limits)])
+            refusal = _overloaded(pieces, binary, limits)
+            del pieces
+            await asyncio.sleep(REFUSAL_SECONDS)
+            yield iter([refusal])
             return
         self._kept_bytes += size
         try:
             async with self._turn:
+                await asyncio.sleep(self._rested_at - time.perf_counter())
+                began = time.perf_counter()
                 commands = await self._decoded_by_thread(pieces, binary, limits)
+                self._rest_after(time.perf_counter() - began)
             del pieces  # they are kept no longer than until they are commands
             yield commands
         finally:
             self._kept_bytes -= size
+
+    def _rest_after(self, seconds: float) -> None:
+        """The other process had a core to itself, and what it decoded keeps the storage busy: others go first."""
+        if clients_here.is_of_several:
+            self._rested_at = time.perf_counter() + min(seconds, MOST_REST_SECONDS)
 
     def _has_room_for(self, size: int, limits: Limits) -> bool:
         most = MOST_KEPT_FOR_LITTLE if size <= limits.max_frame_bytes // LITTLE_PART else MOST_KEPT

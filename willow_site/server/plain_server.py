@@ -20,6 +20,7 @@ from willow_site.passwords import hash_beside
 from willow_site.server.connections import Connections, raise_file_limit
 from willow_site.server.counted_websocket import CountedWebSocketProtocol
 from willow_site.server.http_factory import CountingHTTPFactory
+from willow_site.server.memory import give_back_what_is_large
 from willow_site.server.patient_port import PatientPort
 from willow_site.server.tls import Certificates, encrypted
 from willow_site.server.tls_refusal import refuse_tls
@@ -85,6 +86,7 @@ class PlainServer(Server):
         """Run `start`, then accept connections; after a signal accept no more, run `drain` and return."""
         self._drain = drain
         asyncio.set_event_loop(self._loop)
+        give_back_what_is_large()
         self._loop.run_until_complete(start())
         # All that was imported stays for good, and requests leave no cycles: the collector has little to find.
         gc.freeze()

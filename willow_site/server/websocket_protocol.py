@@ -25,6 +25,7 @@ CLOSE_SECONDS = 1.0  # for the client to take what was sent before the connectio
 SMALL_BYTES = 64 * 1024  # of a message that may take any time to come in
 MESSAGE_SECONDS = 20.0  # for a larger one, and more:
 SLOWEST_BYTES = 64 * 1024  # a second, on average
+PIECE_BYTES = 1024 * 1024  # in which a large message is kept
 MOST_UNSENT_TO_PONG = 64 * 1024  # bytes; whoever does not read needs no answer to its pings
 MOST_READS = 10_000  # of a broken connection: more than the system keeps for one
 
@@ -39,6 +40,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     _ends: FrameEnds | None = None  # of a message that is too large
     current_frame: Any = None  # Autobahn has it from the end of the handshake on
+    _loose_bytes = 0  # of the frame that is coming in: in small pieces
     _fragments = 0  # of the message that is coming in
     _message_began = 0.0  # by the monotonic clock; later if we did not read for a while
     _reads = True
@@ -209,6 +211,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
             self._message_began = time.monotonic()
         self._fragments += 1
         self._idle_frames += self._fragments > 1
+        self._loose_bytes = 0
         super().onMessageFrameBegin(length)
 
     def onMessageFrameData(self, payload: bytes) -> None:
@@ -217,12 +220,23 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         # The total already counts the whole length that the frame has announced.
         if not self._is_too_large():
             self.frame_data.append(payload)
+            self._loose_bytes += len(payload)
+            if self._loose_bytes >= PIECE_BYTES:
+                self._put_pieces_together()
             self.application_queue.part_grew(len(payload))
             return
         if self._ends is None:
             self._ends = FrameEnds(*self.message_data, *self.frame_data)
             self._throw_away_part()
         self._ends.add(payload)
+
+    def _put_pieces_together(self) -> None:
+        """The system gets back the room of a large piece at once; of small ones, only when all around them are gone."""
+        small = len(self.frame_data)
+        while small and len(self.frame_data[small - 1]) < PIECE_BYTES:
+            small -= 1
+        self.frame_data[small:] = [b"".join(self.frame_data[small:])]
+        self._loose_bytes = 0
 
     def _throw_away_part(self) -> None:
         """Of the message that is coming in, nothing is kept but its ends."""
