@@ -31,7 +31,7 @@ MOST_KEPT = 2  # frames of the largest size, or as many bytes of smaller ones
 MOST_KEPT_FOR_LITTLE = 3  # beside which a little one may wait
 LITTLE_PART = 8  # of the largest frame: whoever sends no more than that sends little
 REFUSAL_SECONDS = 0.25  # after which it is told: whoever sends it again at once costs as much as if it was taken
-MOST_REST_SECONDS = 0.25  # after a frame, while others are there
+TIMES, MOST_REST_SECONDS = 3, 0.25  # as long as a frame took it rests, while others are there
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -74,7 +74,7 @@ class LargeFrames:
     def _rest_after(self, seconds: float) -> None:
         """The other process had a core to itself, and what it decoded keeps the storage busy: others go first."""
         if clients_here.is_of_several:
-            self._rested_at = time.perf_counter() + min(seconds, MOST_REST_SECONDS)
+            self._rested_at = time.perf_counter() + min(TIMES * seconds, MOST_REST_SECONDS)
 
     def _has_room_for(self, size: int, limits: Limits) -> bool:
         most = MOST_KEPT_FOR_LITTLE if size <= limits.max_frame_bytes // LITTLE_PART else MOST_KEPT
