@@ -21,12 +21,12 @@ from delivery.gateway.large_frames import LARGE_BYTES, large_frames
 from delivery.gateway.loop_share import LoopShare
 from delivery.gateway.outbox import Outbox, Send
 from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
-from delivery.gateway.socket_control import control_of
+from delivery.gateway.socket_control import SocketControl, control_of
 from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
 from delivery.protocol.close_codes import BAD_HANDSHAKE, ID_IN_USE, NODE_IS_DRAINING, NOT_LET_IN, STORAGE_IS_GONE
-from delivery.protocol.commands import Command
+from delivery.protocol.commands import Command, Fetch, Pop, Subscribe
 from delivery.protocol.errors import Code, FrameError, WillowError
 from delivery.protocol.frames import Error, Hello
 from delivery.protocol.json.too_large import too_large as json_too_large
@@ -35,6 +35,8 @@ from delivery.protocol.version import VERSION
 from delivery.sessions.restoring import send_again
 from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
+
+ONLY_FOR_AN_ANSWER = (Fetch, Pop, Subscribe, FrameError)  # what was sent before the client went, and does nothing else
 
 Receive = Callable[[], Awaitable[Any]]
 
@@ -54,7 +56,7 @@ class ConnectConsumer(AsyncConsumer):
         try:
             session = await self._admit(node, handshake, outbox, send)
             if session is not None:
-                await self._serve(node, session, outbox, receive, limits, socket.share)
+                await self._serve(node, session, outbox, receive, limits, socket)
         finally:
             outbox.end()
 
@@ -82,13 +84,13 @@ class ConnectConsumer(AsyncConsumer):
         return session
 
     async def _serve(
-        self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits, share: LoopShare
+        self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits, socket: SocketControl
     ) -> None:
         outbox.when_roomy = session.go_on_reading
         writer = asyncio.create_task(outbox.run())
         try:
             async with outbox.while_open():
-                await self._read(node, session, outbox, receive, limits, share)
+                await self._read(node, session, outbox, receive, limits, socket)
         finally:
             session.close()
             await outbox.finish(writer)
@@ -105,13 +107,14 @@ class ConnectConsumer(AsyncConsumer):
         return principal
 
     async def _read(
-        self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits, share: LoopShare
+        self, node: Node, session: Session, outbox: Outbox, receive: Receive, limits: Limits, socket: SocketControl
     ) -> None:
         """Take frames until the socket closes; while too much is under way, take none.
 
         Each turn of the event loop is short, however much the client has sent: then the others have theirs.
         """
         most, most_bytes = settings.WILLOW.connection_commands, settings.WILLOW.connection_post_bytes
+        share = socket.share
         busy_seconds, for_nothing = 0.0, True
         while True:
             await session.under_way.wait_below(most, most_bytes)
@@ -132,7 +135,9 @@ class ConnectConsumer(AsyncConsumer):
                     await self._handle(node, session, commands, share)
             else:
                 decoded = _decoded(event, limits)
-                for_nothing &= isinstance(decoded[-1], FrameError)
+                if socket.has_gone:
+                    decoded = [command for command in decoded if not isinstance(command, ONLY_FOR_AN_ANSWER)]
+                for_nothing &= not decoded or isinstance(decoded[-1], FrameError)
                 del event, large
                 await self._handle(node, session, iter(decoded), share)
             busy_seconds += perf_counter() - began

@@ -1,8 +1,8 @@
 """The process that decodes large frames. It imports little: what it takes, it takes beside each broker.
 
-The broker starts it as `python -m delivery.gateway.decoder`, with the number of a socket. A frame comes over it with its
-size, whether it is binary, and the limits; large bodies go back beside their commands, so that nothing large is copied
-while an interpreter is locked.
+The broker starts it as `python -m delivery.gateway.decoder`, with the number of a socket. A frame comes over it with
+its size, whether it is binary, and the limits; large bodies go back beside their commands, so that nothing large is
+copied while an interpreter is locked.
 """
 
 import os

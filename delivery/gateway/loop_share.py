@@ -1,9 +1,9 @@
 """How much of the event loop one connection may have while others use it too.
 
 A turn is short, but a client that sends without end has one turn after the other, and an answer to anybody else needs
-several turns of the loop. So whoever has used up a turn pauses for twice as long, if others were there lately. Where many are
-busy, their turns fill each other's pauses, and nothing is lost; a client that is alone never pauses. What is of no
-use to anybody, such as frames that cannot be read, counts several times.
+several turns of the loop. So whoever has used up a turn pauses for twice as long, if others were there lately. Where
+many are busy, their turns fill each other's pauses, and nothing is lost; a client that is alone never pauses. What is
+of no use to anybody, such as frames that cannot be read, counts several times.
 """
 
 from __future__ import annotations

@@ -14,6 +14,10 @@ class SocketControl(Protocol):
     share: LoopShare
 
     @property
+    def has_gone(self) -> bool:
+        """Whether nothing can be sent over it any more, as far as is known. What had come may still be to be read."""
+
+    @property
     def unsent_bytes(self) -> int:
         """What was sent, and neither the client nor the system between has taken."""
 
@@ -25,6 +29,7 @@ class SocketControl(Protocol):
 
 
 class NoControl:
+    has_gone = False
     unsent_bytes = 0
 
     def __init__(self) -> None:

@@ -1,4 +1,5 @@
--- changed: the queues that were defined or changed within the last seconds, but for those that the caller has seen as they are.
+-- changed: the queues that were defined or changed within the last seconds, but for those that the caller has seen as
+-- they are.
 -- Runs on: queue_changed.
 -- Shape: those seconds overlap with what was looked at before, and somebody may define thousands of queues in them.
 SELECT q.*

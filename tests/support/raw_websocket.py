@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from tests.support.cluster import PATIENCE
 
-TEXT, PING, FINAL = 0x1, 0x9, 0x80
+TEXT, BINARY, PING, FINAL = 0x1, 0x2, 0x9, 0x80
 NO_MASK = bytes(4)  # masked, as the standard demands, with zeros
 SMALL_BUFFER = 4096  # bytes that the system takes for a client that does not read
 

@@ -185,6 +185,10 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
         return socket_of(self.transport)
 
     @property
+    def has_gone(self) -> bool:
+        return self._socket is None or not self._socket.connected
+
+    @property
     def unsent_bytes(self) -> int:
         """What the client has not taken from the socket yet and the system would not take either."""
         return unsent_bytes(self.transport) + self._outgoing_bytes
@@ -197,7 +201,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     def abort(self) -> None:
         """End the connection now, whatever has not been sent."""
-        if self._socket is not None and self._socket.connected:
+        if not self.has_gone:
             self.transport.abortConnection()
 
     def stop_reading(self) -> None:
@@ -246,7 +250,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     def give_up(self, reason: str) -> None:
         """Close the connection, and keep nothing of what is coming in."""
-        if self._socket is None or not self._socket.connected:
+        if self.has_gone:
             return
         if self.inside_message:
             self._throw_away_part()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from threading import Thread
 
 import psutil
@@ -46,7 +47,7 @@ async def test_large_frames_are_taken_when_their_process_was_killed(
 ) -> None:
     body = "x" * (2 * MEBIBYTE)
     await client.post(queue, body)
-    decoders = [child for child in node_process(broker).children() if "spawn_main" in " ".join(child.cmdline())]
+    decoders = [child for child in node_process(broker).children() if "delivery.gateway.decoder" in child.cmdline()]
     assert decoders
     for decoder in decoders:
         decoder.kill()
@@ -100,3 +101,18 @@ async def test_others_are_served_while_tiny_frames_come(
     await flooding
     flooder.close()
     assert rounds > 1
+
+
+async def test_what_only_an_answer_would_tell_is_not_done_for_a_client_that_has_gone(
+    broker: Cluster, client: Client, queue: str
+) -> None:
+    """A node worked on 50,000 fetches for ten seconds after their client had gone, and made a queue for each."""
+    gone = RawWebSocket(broker.node.url)
+    for batch in range(50):
+        gone.send(*({"type": "fetch", "queue": f"{queue}-{batch}-{number}", "label": 1} for number in range(200)))
+    gone.send({"type": "post", "queue": queue, "message": "last words"})
+    gone.socket.shutdown(socket.SHUT_WR)  # a close would take back what the broker has not read yet
+    assert (await client.fetch(queue, block_timeout=PATIENCE))["body"] == "last words"
+    [(made,)] = broker.query("SELECT count(*) FROM queues_queue WHERE name LIKE %s", f"{queue}-%")
+    gone.close()
+    assert made < 5000, "those that were under way when it went, and no more"

@@ -23,6 +23,11 @@ DEFINE = """
     INSERT INTO queues_queue (name, tags, heartbeat_timeout, retry_delay, retry_backoff, retry_delay_max, changed_at)
     VALUES ('orders', '{eu}', 300, 0, 1, 0, now() - interval '30 minutes')
 """
+DEFINE_NOW = """
+    INSERT INTO queues_queue (name, tags, heartbeat_timeout, retry_delay, retry_backoff, retry_delay_max)
+    VALUES ('of another node', '{}', 300, 0, 1, 0)
+"""
+PAUSE = "UPDATE queues_queue SET paused = true, changed_at = clock_timestamp()"
 
 
 @asynccontextmanager
@@ -98,3 +103,47 @@ async def test_names_without_queues_are_forgotten_and_queues_are_not(directory: 
         await asyncio.gather(*(resolve(directory, f"unknown-{number}") for number in range(begin, begin + 2000)))
     assert len(directory._by_name) <= MOST_NAMES_WITHOUT_QUEUES + 1
     assert directory.known("known", ()) == known
+
+
+async def test_what_was_seen_as_it_is_is_not_read_again(
+    jobs: Lane, directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A poll looks back for seconds, and others may define thousands of queues in them."""
+    [own] = await resolve(directory, "own", "exact")
+    await run_job(jobs, lambda connection: connection.execute(DEFINE_NOW))
+    read: list[str] = []
+    hear_of = Directory._hear_of
+
+    def heard(self: Directory, row: Any) -> None:
+        read.append(row["name"])
+        hear_of(self, row)
+
+    monkeypatch.setattr(Directory, "_hear_of", heard)
+    await run_job(jobs, directory.refresh)
+    assert read == ["of another node"], "its own it has seen when it made it"
+    await run_job(jobs, directory.refresh)
+    assert read == ["of another node"]
+
+    await run_job(jobs, lambda connection: connection.execute(PAUSE))
+    await run_job(jobs, directory.refresh)
+    assert sorted(read) == ["of another node", "of another node", "own"]
+    known = directory.by_id(own.id)
+    assert known is not None and known.paused
+
+
+async def test_a_queue_that_is_looked_up_meanwhile_is_read_again(
+    jobs: Lane, directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer may be from before the queue was made; a refresh that saw it then must not be the last."""
+    named = lookups._named
+
+    async def late(connection: AsyncConnection[Any], names: Any) -> list[QueueRecord]:
+        found = await named(connection, names)
+        await run_job(jobs, lambda connection: connection.execute(DEFINE_NOW))
+        await run_job(jobs, directory.refresh)
+        return found
+
+    monkeypatch.setattr(lookups, "_named", late)
+    assert await resolve(directory, "of another node") == []
+    await run_job(jobs, directory.refresh)
+    assert [queue.name for queue in await resolve(directory, "of another node", "all")] == ["of another node"]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,6 +14,7 @@ from delivery.storage import lanes
 from delivery.storage.after_commit import AfterCommit
 from delivery.storage.connection import MOST_TRIES, fetch_batch
 from delivery.storage.lanes import RACE_LOST, Lane, RunBatch, job_lane, run_job
+from delivery.storage.presence import Presence
 from delivery.storage.turns import FIRST
 from tests.support.cluster import PATIENCE
 
@@ -40,8 +42,8 @@ class Wish:
 
 
 @asynccontextmanager
-async def running_lane(run: RunBatch) -> AsyncIterator[Lane]:
-    lane = Lane("test", {Wish: run}, batch_size=10)
+async def running_lane(run: RunBatch, rests: type | None = None) -> AsyncIterator[Lane]:
+    lane = Lane("test", {Wish: run}, batch_size=10, rests=rests)
     task = asyncio.create_task(lane.run())
     await lane.connected.wait()
     yield lane
@@ -210,3 +212,31 @@ async def test_jobs_of_many_sources_take_turns_and_those_of_the_node_go_first(tr
     serving.cancel()
     with suppress(asyncio.CancelledError):
         await serving
+
+
+@pytest.mark.parametrize("others_are_there", [True, False])
+async def test_a_lane_that_rests_leaves_the_storage_to_others_after_a_long_batch(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, others_are_there: bool
+) -> None:
+    here, rests = Presence(), list[float]()
+    monkeypatch.setattr(lanes, "clients_here", here)
+    if others_are_there:
+        monkeypatch.setattr(Presence, "is_of_several", True)
+    sleep = asyncio.sleep
+
+    async def noted(seconds: float) -> None:
+        if seconds:
+            rests.append(seconds)
+        await sleep(0)
+
+    async def run(connection: AsyncConnection[Any], wishes: list[Wish]) -> AfterCommit:
+        await connection.execute("SELECT pg_sleep(%s)", [lanes.LONG_SECONDS])
+        return answer_all(wishes)
+
+    async with running_lane(run, rests=Wish) as lane:
+        monkeypatch.setattr(lanes, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": noted}))
+        assert await ask(lane) == "done"
+        assert await ask(lane) == "done"
+    taken = [seconds for seconds in rests if seconds < lanes.WATCH_SECONDS]
+    assert bool(taken) is others_are_there
+    assert all(lanes.LONG_SECONDS <= seconds <= lanes.MOST_REST_SECONDS for seconds in taken)

@@ -214,3 +214,16 @@ def test_a_fetch_whose_time_is_over_while_the_database_goes_is_told(
 @dataclass
 class Message:
     queue_id: int
+
+
+async def test_what_has_ended_needs_no_collector(waiters: Waiters, reader: Reader) -> None:
+    """A timer and a watch know the demand that knows them: many thousands of fetches a minute would leave cycles."""
+    demand = Demand(reader, None, [QUEUE], places=1)
+    watched = [demand]
+    demand.when_ended = lambda: watched.clear() or watched.append(demand)  # type: ignore[func-returns-value]
+    waiters.add(demand)
+    waiters.wait_until_timeout(demand, 60)
+    waiters.remove(demand)
+    assert watched == [demand], "it was called"
+    assert demand.timer is None
+    assert demand.when_ended is None

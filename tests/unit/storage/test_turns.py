@@ -2,7 +2,18 @@
 
 from dataclasses import dataclass
 
+import pytest
+
+from delivery.storage import turns as turns_module
+from delivery.storage.presence import Presence
 from delivery.storage.turns import FIRST, MOST_OF_ONE, Turns
+
+
+@pytest.fixture(autouse=True)
+def clients_here(monkeypatch: pytest.MonkeyPatch) -> Presence:
+    """Those of other tests are not here."""
+    monkeypatch.setattr(turns_module, "clients_here", Presence())
+    return turns_module.clients_here
 
 
 @dataclass(frozen=True)
@@ -123,3 +134,10 @@ def test_who_is_alone_fills_a_batch() -> None:
 def test_many_who_sent_as_much_as_each_other_fill_a_batch_together() -> None:
     items = [Item(f"client {client}", number) for number in range(MOST_OF_ONE) for client in range(4)]
     assert filled(*items, most=1000).next_batch() == items
+
+
+def test_who_has_a_lane_to_itself_fills_no_batch_while_others_use_the_node(clients_here: Presence) -> None:
+    clients_here.note("modest")
+    clients_here.note("greedy")
+    greedy = [Item("greedy", number) for number in range(2 * MOST_OF_ONE)]
+    assert filled(*greedy, most=1000).next_batch() == greedy[:MOST_OF_ONE]

@@ -10,8 +10,9 @@ from twisted.internet.address import IPv4Address
 from twisted.internet.testing import StringTransport
 from twisted.web import http
 
+from willow_site.server import http_factory
 from willow_site.server.connections import Connections
-from willow_site.server.http_factory import CountingHTTPFactory
+from willow_site.server.http_factory import YOUNG_CONNECTIONS, CountingHTTPFactory
 
 FORM = b"username=root&password=guessed"
 HEAD = b"POST /admin/login/ HTTP/1.1\r\nHost: x\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n"
@@ -50,3 +51,13 @@ def _channel(asked: list[Any]) -> Any:
     channel: Any = factory.buildProtocol(IPv4Address("TCP", "127.0.0.1", 1))
     channel.makeConnection(StringTransport())
     return channel
+
+
+def test_the_collector_is_called_for_every_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself it would come once for hundreds of them, and keep everybody waiting."""
+    collected: list[int] = []
+    monkeypatch.setattr(http_factory.gc, "collect", collected.append)
+    factory = _channel([]).factory
+    for _ in range(3 * YOUNG_CONNECTIONS - 1):
+        factory.buildProtocol(IPv4Address("TCP", "127.0.0.1", 1))
+    assert collected == [0, 0, 0]

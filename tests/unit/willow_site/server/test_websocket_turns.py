@@ -11,10 +11,10 @@ from twisted.internet.testing import StringTransport
 
 from delivery.gateway import loop_share
 from delivery.storage.presence import Presence
-from tests.support.raw_websocket import PING, TEXT, frame
+from tests.support.raw_websocket import BINARY, PING, TEXT, frame
 from tests.unit.willow_site.server.test_private_attributes import HANDSHAKE
 from willow_site.server import websocket_turns
-from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
+from willow_site.server.websocket_protocol import PIECE_BYTES, BrokerWebSocketProtocol
 from willow_site.server.websocket_turns import LARGEST_PIECE_BYTES, SMALLEST_PIECE_BYTES, TURN_SECONDS, Pieces
 
 FRAMES = 20_000
@@ -144,3 +144,15 @@ def test_pieces_become_small_where_bytes_are_dear_and_large_again_where_they_are
     assert [take(TURN_SECONDS) for _ in range(9)][-1] == SMALLEST_PIECE_BYTES
     assert take(TURN_SECONDS / 4) == SMALLEST_PIECE_BYTES, "that is about right"
     assert [take(0.0) for _ in range(9)][-1] == LARGEST_PIECE_BYTES
+
+
+async def test_a_large_message_is_kept_in_few_pieces(protocol: Any) -> None:
+    """The system gets the room of a large piece back at once."""
+    body = bytes(range(256)) * 16 * 1024 * 3
+    sent = frame(body, opcode=BINARY)
+    for begin in range(0, len(sent), 65_536):
+        protocol.dataReceived(sent[begin : begin + 65_536])
+    event = protocol.application_queue.get_nowait()
+    assert b"".join(event["pieces"]) == body
+    large = [piece for piece in event["pieces"] if len(piece) >= PIECE_BYTES]
+    assert sum(map(len, large)) > len(body) - PIECE_BYTES
