@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +17,7 @@ from delivery.engine.matching import QueuesOfName, Watch, Watches
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
 from delivery.storage.after_commit import for_each, guarded
-from delivery.storage.columns import BigintColumn
+from delivery.storage.columns import BigintColumn, PackedBigintColumn, packed_bigint
 from delivery.storage.lanes import Lane
 from queues.definitions import NOBODY, Definer, QueueRecord, record_of, statement
 
@@ -25,6 +26,7 @@ Found = Callable[[list[QueueRecord]], None]
 LEARNT_AT_ONCE, LOOKED_FOR_AT_ONCE = 50, 2000  # queues, in one turn of the event loop
 OVERLAP_SECONDS = 10  # between what two refreshes look at: more than any statement that defines a queue can take
 MOST_NAMES_WITHOUT_QUEUES = 10_000  # that are remembered; anybody can ask for a name that there is not
+MOST_LOOKED_BACK = timedelta(hours=1)  # by a refresh, unless this node has been cut off: then more is read again
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 JOIN_SECONDS = 0.001  # for which those who read a new queue may keep the loop busy, in one turn of it
 
@@ -142,6 +144,8 @@ class Directory:
         self._in_order(name, submit)
 
     def watch(self, name: str, tags: Iterable[str], match: Match, join: Callable[[QueueRecord], None]) -> Watch:
+        if name not in self._by_name:
+            self._seen = SeenLately()  # a queue of that name may have been none of this node's business
         watch = Watch(name, frozenset(tags), match, join)
         self._watches.add(watch)
         return watch
@@ -235,8 +239,9 @@ class Directory:
                 return
 
     def forget(self, queue_id: int) -> None:
-        """The queue was deleted."""
+        """The queue was deleted, or nothing is known of it any more."""
         queue = self._by_id.pop(queue_id, None)
+        self._seen.drop(queue_id)
         if queue is not None and queue.name in self._by_name:
             of_name = self._by_name[queue.name]
             of_name.remove(queue)
@@ -257,7 +262,7 @@ class Directory:
         """Learn what other nodes and operators defined or changed since the last refresh, however long ago that is."""
         now = time.monotonic()
         seconds = now - self._refreshed_at + OVERLAP_SECONDS
-        self._seen.forget_before(self._refreshed_at - OVERLAP_SECONDS)
+        self._seen.drop_before(self._refreshed_at - OVERLAP_SECONDS)
         async with connection.cursor(row_factory=dict_row) as cursor:
             await cursor.execute(statement("changed"), {"seconds": seconds, **self._seen.columns()})
             while rows := await cursor.fetchmany(LEARNT_AT_ONCE):
@@ -275,24 +280,33 @@ class Directory:
 
 
 class SeenLately:
-    """Queues as they were when this node last saw them: what a refresh need not read again."""
+    """Queues as they were when this node last saw them: what a refresh need not read again. The oldest come first."""
 
     def __init__(self) -> None:
-        self._all: dict[int, tuple[int, float]] = {}  # microseconds of their change, and when it was seen; oldest first
+        self._seen_at: dict[int, float] = {}
+        self._numbers: dict[int, bytes] = {}  # packed, as are the microseconds of their change
+        self._changes: dict[int, bytes] = {}
 
     def add(self, queue_id: int, changed_at: datetime) -> None:
-        self._all.pop(queue_id, None)
-        self._all[queue_id] = ((changed_at - EPOCH) // MICROSECOND, time.monotonic())
+        self.drop(queue_id)
+        if changed_at > datetime.now(UTC) - MOST_LOOKED_BACK:  # older ones are not read anyway
+            self._seen_at[queue_id] = time.monotonic()
+            self._numbers[queue_id] = packed_bigint(queue_id)
+            self._changes[queue_id] = packed_bigint((changed_at - EPOCH) // MICROSECOND)
 
-    def forget_before(self, moment: float) -> None:
+    def drop(self, queue_id: int) -> None:
+        if self._seen_at.pop(queue_id, None) is not None:
+            del self._numbers[queue_id], self._changes[queue_id]
+
+    def drop_before(self, moment: float) -> None:
         """What was seen before that has changed before that."""
-        while self._all and next(iter(self._all.values()))[1] < moment:
-            del self._all[next(iter(self._all))]
+        for queue_id in [*takewhile(lambda queue_id: self._seen_at[queue_id] < moment, self._seen_at)]:
+            self.drop(queue_id)
 
-    def columns(self) -> dict[str, BigintColumn]:
+    def columns(self) -> dict[str, PackedBigintColumn]:
         return {
-            "queue_id": BigintColumn(list(self._all)),
-            "changed_at": BigintColumn([changed_at for changed_at, _ in self._all.values()]),
+            "queue_id": PackedBigintColumn([*self._numbers.values()]),
+            "changed_at": PackedBigintColumn([*self._changes.values()]),
         }
 
 

@@ -18,7 +18,6 @@ from clients.principal import Principal
 from delivery.commands import TURN_SECONDS
 from delivery.gateway.handshake import Handshake
 from delivery.gateway.large_frames import LARGE_BYTES, large_frames
-from delivery.gateway.loop_share import LoopShare
 from delivery.gateway.outbox import Outbox, Send
 from delivery.gateway.refused import BAD_KEY, NO_KEY, RefusedConnections
 from delivery.gateway.socket_control import SocketControl, control_of
@@ -26,7 +25,7 @@ from delivery.node import life
 from delivery.node.node import Node
 from delivery.protocol import bincode, json
 from delivery.protocol.close_codes import BAD_HANDSHAKE, ID_IN_USE, NODE_IS_DRAINING, NOT_LET_IN, STORAGE_IS_GONE
-from delivery.protocol.commands import Command, Fetch, Pop, Subscribe
+from delivery.protocol.commands import Command, Fetch, Pop
 from delivery.protocol.errors import Code, FrameError, WillowError
 from delivery.protocol.frames import Error, Hello
 from delivery.protocol.json.too_large import too_large as json_too_large
@@ -36,7 +35,7 @@ from delivery.sessions.restoring import send_again
 from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
 
-ONLY_FOR_AN_ANSWER = (Fetch, Pop, Subscribe, FrameError)  # what was sent before the client went, and does nothing else
+ONLY_FOR_AN_ANSWER = (Fetch, Pop)  # nothing else comes of them, but queues that are made by their first use
 
 Receive = Callable[[], Awaitable[Any]]
 
@@ -120,7 +119,8 @@ class ConnectConsumer(AsyncConsumer):
             await session.under_way.wait_below(most, most_bytes)
             await outbox.wait_until_roomy()
             if busy_seconds >= TURN_SECONDS:
-                await asyncio.sleep(share.pause_after(busy_seconds, for_nothing=for_nothing))
+                pause = share.pause_after(busy_seconds, for_nothing=for_nothing)
+                await asyncio.sleep(0 if socket.has_gone else pause)  # what is left of it has only seconds
                 busy_seconds, for_nothing = 0.0, True
             event = await receive()
             if event["type"] == "websocket.disconnect":
@@ -132,23 +132,31 @@ class ConnectConsumer(AsyncConsumer):
                 decoding = large_frames.decoded(*large, limits)
                 del event, large  # not kept while the commands are handled
                 async with decoding as commands:
-                    await self._handle(node, session, commands, share)
+                    await self._handle(node, session, commands, socket)
             else:
                 decoded = _decoded(event, limits)
-                if socket.has_gone:
-                    decoded = [command for command in decoded if not isinstance(command, ONLY_FOR_AN_ANSWER)]
-                for_nothing &= not decoded or isinstance(decoded[-1], FrameError)
+                for_nothing &= isinstance(decoded[-1], FrameError)
                 del event, large
-                await self._handle(node, session, iter(decoded), share)
+                await self._handle(node, session, iter(decoded), socket)
             busy_seconds += perf_counter() - began
 
     async def _handle(
-        self, node: Node, session: Session, commands: Iterator[Command | FrameError], share: LoopShare
+        self, node: Node, session: Session, commands: Iterator[Command | FrameError], socket: SocketControl
     ) -> None:
+        if socket.has_gone:
+            commands = _without_questions(commands)
         while not node.commands.handle(session, commands):
-            await asyncio.sleep(share.pause_after(TURN_SECONDS))
+            if socket.has_gone:
+                commands = _without_questions(commands)
+                await asyncio.sleep(0)
+            else:
+                await asyncio.sleep(socket.share.pause_after(TURN_SECONDS))
             willow = settings.WILLOW
             await session.under_way.wait_below(willow.connection_commands, willow.connection_post_bytes)
+
+
+def _without_questions(commands: Iterator[Command | FrameError]) -> Iterator[Command | FrameError]:
+    return (command for command in commands if not isinstance(command, ONLY_FOR_AN_ANSWER))
 
 
 def _large(event: dict[str, Any]) -> tuple[Sequence[bytes], bool] | None:

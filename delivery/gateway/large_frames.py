@@ -7,6 +7,7 @@ frame at a time, whoever sends them, so that all of them take the memory of one.
 
 import asyncio
 import logging
+import os
 import pickle
 import socket
 import subprocess
@@ -14,7 +15,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from delivery.gateway import decoder
 from delivery.protocol import bincode
@@ -32,8 +32,6 @@ MOST_KEPT_FOR_LITTLE = 3  # beside which a little one may wait
 LITTLE_PART = 8  # of the largest frame: whoever sends no more than that sends little
 REFUSAL_SECONDS = 0.25  # after which it is told: whoever sends it again at once costs as much as if it was taken
 TIMES, MOST_REST_SECONDS = 3, 0.25  # as long as a frame took it rests, while others are there
-
-PROJECT = Path(__file__).resolve().parents[2]
 
 
 class LargeFrames:
@@ -84,11 +82,15 @@ class LargeFrames:
         self, pieces: Sequence[bytes], binary: bool, limits: Limits
     ) -> Iterator[Command | FrameError]:
         asking = asyncio.ensure_future(asyncio.to_thread(self._decoded, pieces, binary, limits))
-        try:
-            return await asyncio.shield(asking)
-        except asyncio.CancelledError:  # its client has gone: the next one must not get its answer
-            await asyncio.wait({asking})
-            raise
+        called_off: asyncio.CancelledError | None = None
+        while not asking.done():  # its client may go, also more than once: the next one must not get its answer
+            try:
+                await asyncio.wait({asking})
+            except asyncio.CancelledError as error:
+                called_off = error
+        if called_off is not None:
+            raise called_off
+        return asking.result()
 
     def _decoded(self, pieces: Sequence[bytes], binary: bool, limits: Limits) -> Iterator[Command | FrameError]:
         try:
@@ -101,13 +103,20 @@ class LargeFrames:
             logger.warning("The process that decodes large frames has ended. Another one will be started.")
             self.end()
             return iter(decoder.decode(b"".join(pieces), binary, limits))
+        except Exception:
+            self.end()  # who knows what of the answer is still to come
+            raise
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-m", decoder.__name__, str(theirs.fileno())]
             self._process = subprocess.Popen(
-                command, cwd=PROJECT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+                command,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
             )
         self._socket = ours
         return ours

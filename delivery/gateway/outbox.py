@@ -85,21 +85,24 @@ class Outbox:
     async def flush(self) -> None:
         """Whoever is sent very much leaves the loop to others now and then: sending does not wait by itself."""
         self._something.clear()
-        since_others, began = 0, perf_counter()
+        since_others, busy_seconds = 0, 0.0
         while self._frames:
+            began = perf_counter()
             frames, size = self._next_frames()
             count, encoded = len(frames), deque(self._encoded(frames))
             frames.clear()
             self._is_longer_by(sum(map(len, encoded)) - size)
+            busy_seconds, began = busy_seconds + perf_counter() - began, perf_counter()
             while encoded:
                 await self._send({"type": "websocket.send", self._encoder.part: encoded.popleft()})
+            busy_seconds += min(perf_counter() - began, TURN_SECONDS)  # a longer one waits for the client to read
             self._was_sent(count, size)
             since_others += size
-            if self._frames and (since_others >= TURN_BYTES or perf_counter() >= began + TURN_SECONDS):
-                self._socket.share.was_busy(perf_counter() - began)
+            if self._frames and (since_others >= TURN_BYTES or busy_seconds >= TURN_SECONDS):
+                self._socket.share.was_busy(busy_seconds)
                 await asyncio.sleep(0)
-                since_others, began = 0, perf_counter()
-        self._socket.share.was_busy(perf_counter() - began)
+                since_others, busy_seconds = 0, 0.0
+        self._socket.share.was_busy(busy_seconds)
 
     def _next_frames(self) -> tuple[list[Frame], int]:
         """Those that may go together, and their bytes."""

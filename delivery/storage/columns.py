@@ -54,6 +54,21 @@ class BigintColumn(Column):
         return [NULL if value is None else _bigint(8, value) for value in values]
 
 
+def packed_bigint(value: int) -> bytes:
+    """As PackedBigintColumn takes it."""
+    return _bigint(8, value)
+
+
+class PackedBigintColumn(Column):
+    """Of numbers that are packed already, because they are sent again and again."""
+
+    __slots__ = ()
+    element_oid = BIGINT
+
+    def parts(self, values: Sequence[bytes]) -> list[bytes]:
+        return list(values)
+
+
 class Float8Column(Column):
     __slots__ = ()
     element_oid = FLOAT8
@@ -107,6 +122,7 @@ class _TextColumnDumper(_ColumnDumper):
 def register_columns(connection: AsyncConnection[Any] | Connection[Any] | Cursor[Any]) -> None:
     for column, dumper in (
         (BigintColumn, _BigintColumnDumper),
+        (PackedBigintColumn, _BigintColumnDumper),
         (Float8Column, _Float8ColumnDumper),
         (ByteaColumn, _ByteaColumnDumper),
         (TextColumn, _TextColumnDumper),

@@ -42,7 +42,7 @@ WATCH_SECONDS = 1.0
 RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 # Fewer requests than this wait for one turn of the event loop: what other sockets hold ready comes along.
 SMALL_BATCH = 16
-LONG_SECONDS, MOST_REST_SECONDS = 0.002, 0.1  # of a batch in a lane that rests after those that take long
+LONG_SECONDS, MOST_REST_SECONDS = 0.002, 0.1  # of a batch after which a lane rests, while others are there
 ANY_WEIGHT = 2**62
 CONNECTION_LOST, NO_RESOURCES, RACE_LOST, REFUSED = "connection lost", "no resources", "race lost", "refused"
 MISTAKE = "mistake"  # of ours
@@ -171,17 +171,13 @@ class Lane:
             if self._is_too_slow:
                 self._fail(batch, unavailable())
             else:
+                rests = kind is self._rests and clients_here.is_of_several
                 began = time.perf_counter()
                 await self._attempt(connection, self._runners[kind], batch)
-                if kind is self._rests:
-                    await self._rest_after(time.perf_counter() - began)
+                if rests:
+                    await _rest_after(time.perf_counter() - began)
         if self._is_too_slow:
             self._refuse_all()
-
-    async def _rest_after(self, seconds: float) -> None:
-        """Whoever keeps the storage busy for long leaves it to others for as long, if there are any."""
-        if seconds >= LONG_SECONDS and clients_here.is_of_several:
-            await asyncio.sleep(min(seconds, MOST_REST_SECONDS))
 
     async def _watch(self, connection: StatementConnection) -> None:
         """Give up a server that neither answers nor keeps the statement timeout, so that everybody gets an answer."""
@@ -277,6 +273,12 @@ class Lane:
 
     def _fail(self, batch: list[Request], error: WillowError) -> None:
         for_each(lambda request: request.fail(error), batch)
+
+
+async def _rest_after(seconds: float) -> None:
+    """Whoever keeps the storage busy for long leaves it to others for as long."""
+    if seconds >= LONG_SECONDS:
+        await asyncio.sleep(min(seconds, MOST_REST_SECONDS))
 
 
 class Job:

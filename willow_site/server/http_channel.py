@@ -1,5 +1,6 @@
 """One connection before it is a WebSocket: a request must be complete in time, and is refused while it comes in."""
 
+import logging
 from typing import Any
 
 from twisted.web.http import HTTPChannel
@@ -15,6 +16,8 @@ BODY_SECONDS = 20.0  # and more for a large one:
 SLOWEST_BYTES = 64 * 1024  # a second
 LINGER_SECONDS = 2.0  # for a client to read why it was refused, while it is still sending
 LINGER_BYTES = 64 * 1024 * 1024  # that are thrown away meanwhile
+
+logger = logging.getLogger(__name__)
 
 turns = HttpTurns()
 
@@ -57,7 +60,7 @@ class DeadlineChannel(HTTPChannel):
         elif turns.must_wait() and not self._goes_first(data):
             self._untaken += data
             self.transport.pauseProducing()
-            turns.wait(self._take_in_turn)
+            turns.wait(self._take_in_turn, is_body=bool(self.requests))
         else:
             turns.begin(lambda: self._take(data))
 
@@ -66,9 +69,14 @@ class DeadlineChannel(HTTPChannel):
 
     def _take_in_turn(self) -> None:
         data, self._untaken = bytes(self._untaken), bytearray()
-        if not self._is_gone:
-            self.transport.resumeProducing()
+        if self._is_gone:
+            return
+        self.transport.resumeProducing()
+        try:
             self._take(data)
+        except Exception:
+            logger.exception("A part of a request could not be taken")  # such as for want of room for its body
+            self.transport.abortConnection()
 
     def _take(self, data: bytes) -> None:
         if self.refused:

@@ -11,7 +11,7 @@ from willow_site.server.http_channel import LINGER_SECONDS, DeadlineChannel
 from willow_site.server.http_refusal import Refusal
 from willow_site.server.http_request import CheckedRequest
 
-YOUNG_CONNECTIONS = 8  # for which the collector is called: each makes hundreds of objects, which live for a while
+YOUNG_CONNECTIONS = 16  # for which the collector is called: each makes hundreds of objects, which live for a while
 
 
 class CountingHTTPFactory(HTTPFactory):

@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 from delivery.gateway.loop_share import LoopShare
 
-PAUSE_PER_BUSY = 6.0  # reading a request is the smaller half of what the loop has to do for it
+PAUSE_PER_BUSY = 3.0  # reading a request is the smaller half of what the loop has to do for it
+MOST_PAUSE_SECONDS = 0.05  # all requests wait for it, whoever sent what it is for
 UPGRADE = b"upgrade: websocket"
 HEAD_BYTES = 2048  # in which it is looked for
 
@@ -27,26 +28,34 @@ def wants_websocket(data: bytes) -> bool:
 class HttpTurns:
     def __init__(self) -> None:
         self._share = LoopShare()  # of all of them together
-        self._waiting: deque[Work] = deque()
+        self._heads: deque[Work] = deque()  # the beginnings of requests, which go before
+        self._bodies: deque[Work] = deque()  # the parts of bodies
         self._is_pausing = False
 
     def must_wait(self) -> bool:
-        return self._is_pausing or bool(self._waiting)
+        return self._is_pausing or bool(self._heads or self._bodies)
 
-    def wait(self, work: Work) -> None:
-        self._waiting.append(work)
+    def wait(self, work: Work, *, is_body: bool = False) -> None:
+        (self._bodies if is_body else self._heads).append(work)
 
     def begin(self, work: Work) -> None:
         began = time.perf_counter()
-        work()
-        pause = self._share.pause_after(PAUSE_PER_BUSY * (time.perf_counter() - began))
-        if pause and not self._is_pausing:
+        try:
+            work()
+        finally:  # whatever became of it, the others go on
+            self._go_on_after(time.perf_counter() - began)
+
+    def _go_on_after(self, busy_seconds: float) -> None:
+        pause = self._share.pause_after(PAUSE_PER_BUSY * busy_seconds)
+        if self._is_pausing:
+            return
+        if pause:
             self._is_pausing = True
-            asyncio.get_running_loop().call_later(pause, self._go_on)
-        elif self._waiting and not self._is_pausing:
+            asyncio.get_running_loop().call_later(min(pause, MOST_PAUSE_SECONDS), self._go_on)
+        elif self._heads or self._bodies:
             asyncio.get_running_loop().call_soon(self._go_on)
 
     def _go_on(self) -> None:
         self._is_pausing = False
-        if self._waiting:
-            self.begin(self._waiting.popleft())
+        if waiting := self._heads or self._bodies:
+            self.begin(waiting.popleft())

@@ -31,7 +31,7 @@ NEVER = -1
 # A round of the collector keeps everybody waiting, by half a microsecond for each new object: here about 12 ms. It
 # looks seldom at those that outlived a round: they are many, and hardly ever a cycle.
 COLLECT_AFTER_OBJECTS = 25_000
-COLLECT_OLDER_AFTER_ROUNDS = 50
+COLLECT_OLDER_AFTER_ROUNDS = 100
 SWITCH_SECONDS = 0.0001  # how long a thread of the console or of REST may keep the interpreter, if messages wait for it
 
 logger = logging.getLogger(__name__)

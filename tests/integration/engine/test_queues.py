@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +13,9 @@ from psycopg import AsyncConnection
 
 from delivery.engine import lookups
 from delivery.engine.lookups import queue_lane
-from delivery.engine.queues import MOST_NAMES_WITHOUT_QUEUES, Directory
+from delivery.engine.queues import MOST_NAMES_WITHOUT_QUEUES, Directory, SeenLately
 from delivery.protocol.fields import Match
+from delivery.storage.columns import BigintColumn
 from delivery.storage.lanes import Lane, job_lane, run_job
 from queues.definitions import QueueRecord
 
@@ -147,3 +149,16 @@ async def test_a_queue_that_is_looked_up_meanwhile_is_read_again(
     assert await resolve(directory, "of another node") == []
     await run_job(jobs, directory.refresh)
     assert [queue.name for queue in await resolve(directory, "of another node", "all")] == ["of another node"]
+
+
+def test_of_what_was_seen_the_oldest_goes_and_old_changes_are_not_kept() -> None:
+    """What is not read anyway must not fill a statement, nor take the loop when it goes."""
+    seen, now = SeenLately(), datetime.now(UTC)
+    for number in range(1000):
+        seen.add(number, now)
+    seen.add(1000, now - timedelta(days=1))
+    assert len(seen.columns()["queue_id"].packed) == len(BigintColumn(list(range(1000))).packed)
+    assert BigintColumn(list(range(1000))).packed == seen.columns()["queue_id"].packed
+    seen.drop(7)
+    seen.drop_before(time.monotonic())
+    assert not seen._seen_at and not seen._numbers and not seen._changes

@@ -4,16 +4,22 @@ import asyncio
 import json as plain_json
 import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from delivery.gateway import large_frames as large_frames_module
 from delivery.gateway.decoder import Decoded, decode
 from delivery.gateway.large_frames import LITTLE_PART, LargeFrames
 from delivery.protocol.commands import Pop, Post
 from delivery.protocol.errors import Code, FrameError
+from delivery.storage.presence import LONG_AGO
 from tests.fuzz.seeds import BINCODE
+from tests.support.cluster import PATIENCE
 from tests.unit.protocol.samples import LIMITS
 
 BODY = "é" * 300_000
@@ -97,11 +103,48 @@ async def test_a_frame_counts_until_its_commands_are_handled(large_frames: Large
     assert isinstance((await decoded_by(large_frames, many[4]))[0], Post)
 
 
-async def test_whoever_goes_meanwhile_leaves_nothing_for_the_next(large_frames: LargeFrames) -> None:
-    await decoded_by(large_frames, PIECES)
+async def test_whoever_goes_meanwhile_leaves_nothing_for_the_next(
+    large_frames: LargeFrames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, began, may_go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+    decoded, under_way = large_frames._decoded, list[int]()
+
+    def slowly(*arguments: Any) -> Any:
+        under_way.append(len(under_way))
+        assert len(under_way) == 1, "two threads at the socket of one process"
+        loop.call_soon_threadsafe(began.set)
+        may_go_on.wait(PATIENCE)
+        try:
+            return decoded(*arguments)
+        finally:
+            under_way.pop()
+
+    monkeypatch.setattr(large_frames, "_decoded", slowly)
     going = asyncio.create_task(decoded_by(large_frames, PIECES))
-    await asyncio.sleep(0)
-    going.cancel()
+    await began.wait()
     single = b'{"type": "pop", "queue": "q", "label": 7}'
-    assert await decoded_by(large_frames, [single]) == decode(single, False, LIMITS)
+    next_one = asyncio.create_task(decoded_by(large_frames, [single]))
+    for _ in range(3):  # a server that wants to end it does so again and again
+        going.cancel()
+        await asyncio.sleep(0)
+    may_go_on.set()
+    assert await next_one == decode(single, False, LIMITS)
     assert going.cancelled()
+
+
+@pytest.mark.parametrize("others_are_there", [True, False])
+async def test_a_large_frame_makes_the_next_one_wait_while_others_are_there(
+    large_frames: LargeFrames, monkeypatch: pytest.MonkeyPatch, others_are_there: bool
+) -> None:
+    monkeypatch.setattr(large_frames_module, "clients_here", SimpleNamespace(is_of_several=others_are_there))
+    await decoded_by(large_frames, PIECES)
+    assert (large_frames._rested_at > LONG_AGO) is others_are_there
+
+
+async def test_the_process_finds_its_code_where_python_looks_nowhere_by_itself(
+    large_frames: LargeFrames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    assert comparable(await decoded_by(large_frames, PIECES)) == comparable(decode(FRAME, False, LIMITS))
+    process = large_frames._process
+    assert process is not None and process.poll() is None, "it was decoded there"

@@ -86,3 +86,25 @@ async def test_requests_wait_for_each_other_while_clients_are_active(clock: list
 def test_whoever_wants_a_websocket_is_told_from_others() -> None:
     assert wants_websocket(b"GET /connect/ HTTP/1.1\r\nUpgrade: WebSocket\r\n")
     assert not wants_websocket(b"GET / HTTP/1.1\r\n")
+
+
+async def test_one_that_fails_keeps_nobody_waiting_and_heads_go_before_bodies(clock: list[float]) -> None:
+    turns, begun, done = HttpTurns(), list[str](), asyncio.Event()
+
+    def fail() -> None:
+        begun.append("fails")
+        raise OSError
+
+    LoopShare().is_here()
+    turns.begin(lambda: begun.append("first"))
+    clock[0] += 0.001
+    with pytest.raises(OSError):
+        turns.begin(fail)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    turns.wait(lambda: begun.append("body"), is_body=True)
+    turns.wait(done.set, is_body=True)
+    turns.wait(fail)
+    turns.wait(lambda: begun.append("head"))
+    turns.begin(lambda: begun.append("second"))
+    await asyncio.wait_for(done.wait(), 10)
+    assert begun == ["first", "fails", "second", "fails", "head", "body"]

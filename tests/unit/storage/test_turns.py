@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from delivery.storage import presence
 from delivery.storage import turns as turns_module
 from delivery.storage.presence import Presence
 from delivery.storage.turns import FIRST, MOST_OF_ONE, Turns
@@ -136,7 +137,10 @@ def test_many_who_sent_as_much_as_each_other_fill_a_batch_together() -> None:
     assert filled(*items, most=1000).next_batch() == items
 
 
-def test_who_has_a_lane_to_itself_fills_no_batch_while_others_use_the_node(clients_here: Presence) -> None:
+def test_who_has_a_lane_to_itself_fills_no_batch_while_others_use_the_node(
+    clients_here: Presence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presence.time, "perf_counter", lambda: 1000.0)
     clients_here.note("modest")
     clients_here.note("greedy")
     greedy = [Item("greedy", number) for number in range(2 * MOST_OF_ONE)]

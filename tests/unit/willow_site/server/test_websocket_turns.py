@@ -11,6 +11,7 @@ from twisted.internet.testing import StringTransport
 
 from delivery.gateway import loop_share
 from delivery.storage.presence import Presence
+from tests.support.cluster import PATIENCE
 from tests.support.raw_websocket import BINARY, PING, TEXT, frame
 from tests.unit.willow_site.server.test_private_attributes import HANDSHAKE
 from willow_site.server import websocket_turns
@@ -152,7 +153,8 @@ async def test_a_large_message_is_kept_in_few_pieces(protocol: Any) -> None:
     sent = frame(body, opcode=BINARY)
     for begin in range(0, len(sent), 65_536):
         protocol.dataReceived(sent[begin : begin + 65_536])
-    event = protocol.application_queue.get_nowait()
+    async with asyncio.timeout(PATIENCE):
+        event = await protocol.application_queue.get()
     assert b"".join(event["pieces"]) == body
     large = [piece for piece in event["pieces"] if len(piece) >= PIECE_BYTES]
     assert sum(map(len, large)) > len(body) - PIECE_BYTES
