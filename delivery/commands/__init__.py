@@ -51,12 +51,15 @@ from delivery.protocol.sizes import bytes_of_command
 from delivery.serving.worker import UNKNOWN_COMMAND, worker_of
 from delivery.serving.workers import Workers
 from delivery.sessions.session import Session
+from delivery.storage.presence import clients_here
 
 logger = logging.getLogger(__name__)
 
 DONE = object()
 ANY_BYTES = 2**62
 TURN_SECONDS = 0.0005  # for which the commands of one connection may keep all others waiting
+# The same while there are no others: what came in one frame goes into one batch, and a newcomer waits for no longer.
+TURN_SECONDS_ALONE = 0.005
 
 # A command may ask for much: then its handler returns an iterator, which does a part of it at each step.
 Steps = Iterator[None]
@@ -103,7 +106,7 @@ class Commands:
         if session.kicked:
             return True
         session.heard()
-        end = time.perf_counter() + TURN_SECONDS
+        end = time.perf_counter() + (TURN_SECONDS if clients_here.is_of_several else TURN_SECONDS_ALONE)
         if not self._go_on(session, end):
             return False
         for command in commands:

@@ -27,8 +27,9 @@ def submit_post(
     awaits_reply: bool = False,
     work_timeout: float | None = None,
 ) -> None:
-    session.node.quotas.admit_post(session.principal, bytes_of_copy(command), len(command.queues))
-    session.posts.began(command)
+    size = bytes_of_copy(command)
+    session.node.quotas.admit_post(session.principal, size, len(command.queues))
+    session.posts.began(command, size * len(command.queues))
     directory = session.node.directory
     if len(command.queues) == 1 and (queue := directory.known(command.queues[0], tags)) is not None:
         _submit(session, command, (queue,), awaits_reply, work_timeout)  # nearly every post: there is nothing to find

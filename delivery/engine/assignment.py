@@ -229,7 +229,7 @@ class Assignment:
             next_ones = await spend(connection, most, taken, wanted=len(rows) == limit) if most else {}
         self._moves.claimed += len(rows)
         # At once, and not after the batch: the next service of the batch may meet an error of the storage.
-        for_each(lambda row: self._notices.tell(row, "assign"), rows)
+        self._notices.tell_each(rows, "assign")
         for_each(self._workers.hand_out, [row for row in rows if row.node_id == self._node_id])
         if elsewhere := {row.node_id for row in rows} - {self._node_id}:
             guarded(self._given_elsewhere, elsewhere)

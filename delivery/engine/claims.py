@@ -148,7 +148,7 @@ class ClaimRunner:
         return AfterCommit(
             *first,
             self._tell_posters,
-            partial(for_each, lambda row: self._notices.tell(row, stage), taken.rows),
+            partial(self._notices.tell_each, taken.rows, stage),
             partial(for_each, partial(self._learn, taken), taken.by_queue),
             partial(for_each, partial(self._settle, taken), taken.by_attempt),
         )
@@ -196,10 +196,10 @@ class ClaimRunner:
                 self._moves.popped += len(rows)
                 self._settle_groups_of(rows)
                 guarded(self._free_ids.give, rows, moment)
-                for_each(lambda row: self._notices.tell(row, "finish"), rows)
+                self._notices.tell_each(rows, "finish")
             else:
                 self._moves.claimed += len(rows)
-                for_each(lambda row: self._notices.tell(row, "assign"), rows)
+                self._notices.tell_each(rows, "assign")
             guarded(partial(attempt.settle, rows, more_may_wait=is_cut(rows)))
 
     async def _take_across(self, connection: StatementConnection, attempt: AcrossAttempt) -> list[Claimed]:

@@ -40,7 +40,17 @@ from delivery.moves.endings import (
 from delivery.moves.free_ids import FreeIds
 from delivery.moves.leases import restart_leases
 from delivery.moves.notices import Notices
-from delivery.moves.posting import Copy, PostRequest, insert_copies, queue_is_gone, store_in_groups
+from delivery.moves.posting import (
+    HAS_DEDUPE,
+    IN_GROUP,
+    NEEDS_A_LOOK,
+    Copy,
+    PostRequest,
+    insert_copies,
+    queue_is_gone,
+    store_in_groups,
+    traits_of,
+)
 from delivery.moves.service_names import is_service_queue
 from delivery.protocol.errors import Code, WillowError
 from delivery.storage.after_commit import AfterCommit, for_each, guarded
@@ -254,11 +264,13 @@ class Engine:
     async def _run_posts(
         self, connection: StatementConnection, requests: list[PostRequest], *, hands_over: bool = True
     ) -> AfterCommit:
-        if all(request.is_plain for request in requests) and _texts_are_simple(requests):
+        traits = traits_of(requests)
+        once = bool(traits & HAS_DEDUPE)
+        if not (traits & NEEDS_A_LOOK or (once and _a_text_comes_twice(requests))):
             with suppress(UniqueViolation):  # a dedupe text is known, or was until lately: it takes a closer look
-                if any(request.command.group is not None for request in requests):
-                    return await self._store_in_groups(connection, requests)
-                return await self._store_plain(connection, requests, hands_over)
+                if traits & IN_GROUP:
+                    return await self._store_in_groups(connection, requests, once=once)
+                return await self._store_plain(connection, requests, hands_over, once=once)
         async with connection.transaction():
             admission = Admission(connection, requests, self._node_id, self._node_name, self._free_ids)
             await admission.admit()
@@ -271,7 +283,7 @@ class Engine:
         self.moves.posted += len(copies)
         return AfterCommit(
             partial(self._free_ids.give, admission.dropped, admission.began),
-            partial(for_each, lambda row: self._notices.tell(row, "drop"), admission.dropped),
+            partial(self._notices.tell_each, admission.dropped, "drop"),
             # Some of the copies replaced another message, or were there already.
             partial(for_each, lambda copy: self.backlog.something_came(copy.queue.id), copies),
             partial(self._announce, copies),
@@ -280,11 +292,11 @@ class Engine:
             later=[partial(_tell_posters, stored, admission.refused)],
         )
 
-    async def _store_in_groups(self, connection: StatementConnection, requests: list[PostRequest]) -> AfterCommit:
+    async def _store_in_groups(
+        self, connection: StatementConnection, requests: list[PostRequest], *, once: bool
+    ) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
-        inserted, promoted = await store_in_groups(
-            connection, copies, self._node_id, self._free_ids, once=_have_texts(requests)
-        )
+        inserted, promoted = await store_in_groups(connection, copies, self._node_id, self._free_ids, once=once)
         refused = {copy.request: queue_is_gone(copy.queue) for copy in inserted.missing}
         stored = [copy for copy in copies if copy.request not in refused]
         self.moves.posted += len(stored)
@@ -297,15 +309,13 @@ class Engine:
         )
 
     async def _store_plain(
-        self, connection: AsyncConnection[Any], requests: list[PostRequest], hands_over: bool
+        self, connection: AsyncConnection[Any], requests: list[PostRequest], hands_over: bool, *, once: bool
     ) -> AfterCommit:
         copies = [request.copies[0] for request in requests]
         flushed = any(request.synchronous for request in requests)
         places = self._handover.keep_places(copies, flushed=flushed) if hands_over else {}
         try:
-            inserted = await insert_copies(
-                connection, copies, self._node_id, places, self._free_ids, once=_have_texts(requests)
-            )
+            inserted = await insert_copies(connection, copies, self._node_id, places, self._free_ids, once=once)
         except BaseException:
             for copy in copies:  # they may be stored although we were not told
                 self.backlog.something_came(copy.queue.id)
@@ -364,18 +374,13 @@ class Engine:
         )
 
 
-def _have_texts(requests: Iterable[PostRequest]) -> bool:
-    return any(request.command.dedupe is not None for request in requests)
-
-
-def _texts_are_simple(requests: Sequence[PostRequest]) -> bool:
-    """No dedupe text comes twice."""
+def _a_text_comes_twice(requests: Sequence[PostRequest]) -> bool:
     texts = [
         (request.copies[0].queue.id, request.command.dedupe)
         for request in requests
         if request.command.dedupe is not None
     ]
-    return len(set(texts)) == len(texts)
+    return len(set(texts)) < len(texts)
 
 
 def node_is_stopping() -> WillowError:

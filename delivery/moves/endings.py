@@ -252,10 +252,10 @@ class Endings:
         self._moves.finished += len(rows)
         return AfterCommit(
             partial(self._free_ids.give, rows, moment),
-            partial(for_each, lambda row: self._notices.tell(row, "finish", ordered[row.place - 1].reply), rows),
+            partial(self._notices.tell_each, rows, "finish", lambda row: ordered[row.place - 1].reply),
             partial(self._tell_of_ended, rows),
             partial(self._tell_of_promoted, promoted),
-            *await _answers(connection, requests, {ordered[row.place - 1] for row in rows}),
+            await _answering(connection, requests, {ordered[row.place - 1] for row in rows}),
         )
 
     def _settle_groups_of(self, rows: Iterable[Released | BuriedRow]) -> None:
@@ -294,7 +294,7 @@ class Endings:
     async def run_keepalives(self, connection: AsyncConnection[Any], requests: list[KeepaliveRequest]) -> AfterCommit:
         ordered = in_lock_order(requests)
         rows = await keepalive(connection, ordered)
-        return AfterCommit(*await _answers(connection, requests, {ordered[row.place - 1] for row in rows}))
+        return AfterCommit(await _answering(connection, requests, {ordered[row.place - 1] for row in rows}))
 
     async def run_releases(self, connection: AsyncConnection[Any], requests: list[ReleaseRequest]) -> AfterCommit:
         ordered = in_lock_order(requests)
@@ -303,7 +303,7 @@ class Endings:
         return AfterCommit(
             partial(self._settle_groups_of, rows),
             partial(for_each, lambda row: self._became_ready(row.queue_id, 0.0), rows),
-            *await _answers(connection, requests, {ordered[row.place - 1] for row in rows}),
+            await _answering(connection, requests, {ordered[row.place - 1] for row in rows}),
         )
 
     async def run_fails(self, connection: AsyncConnection[Any], requests: list[FailRequest]) -> AfterCommit:
@@ -311,7 +311,7 @@ class Endings:
             failures = await self.fail(connection, requests)
         return AfterCommit(
             partial(self.announce, failures),
-            *await _answers(connection, requests, {failures.requests[row.place - 1] for row in failures.rows}),
+            await _answering(connection, requests, {failures.requests[row.place - 1] for row in failures.rows}),
         )
 
     async def fail(self, connection: AsyncConnection[Any], requests: Sequence[FailRequest]) -> "Failures":
@@ -339,13 +339,11 @@ class Endings:
         self._settle_groups_of(one.row for one in failures.buried)
 
 
-async def _answers(
-    connection: AsyncConnection[Any], requests: Sequence[Ending], done: Collection[Ending]
-) -> list[Step]:
+async def _answering(connection: AsyncConnection[Any], requests: Sequence[Ending], done: Collection[Ending]) -> Step:
     """After the commit: say so to those that succeeded; tell the others whether somebody else holds their message."""
     missed = [request for request in requests if request not in done]
     refusals = await _refusals(connection, missed) if missed else {}
-    return [partial(request.answer, refusals.get(request)) for request in requests]
+    return partial(for_each, lambda request: request.answer(refusals.get(request)), requests)
 
 
 async def _refusals(connection: AsyncConnection[Any], missed: Sequence[Ending]) -> dict[Ending, WillowError]:

@@ -5,9 +5,9 @@ A poster on this node is told at once. For one on another node the statement tha
 with a hint.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from psycopg import AsyncConnection
 
@@ -16,6 +16,7 @@ from delivery.moves.service_names import request_identifier, service_of
 from delivery.protocol.errors import Code
 from delivery.protocol.fields import Stage
 from delivery.protocol.frames import Error, Frame, Notice, WorkReplyOut
+from delivery.storage.after_commit import for_each
 from delivery.storage.columns import BigintColumn, ByteaColumn, TextColumn
 from delivery.storage.connection import fetch_rows
 from delivery.storage.statements import statement
@@ -114,6 +115,12 @@ def why_unanswered(ended: Unanswered) -> bytes | None:
     return None if ended.error is None else f"{REQUEST_FAILED}{ended.error}".encode()
 
 
+AnyMoved = TypeVar("AnyMoved", bound=Moved)
+
+
+def no_reply(moved: Moved) -> None: ...
+
+
 class Notices:
     """The notices of one node.
 
@@ -134,6 +141,13 @@ class Notices:
         self._queue_name = queue_name
         self._left_elsewhere = left_elsewhere
         self.left_behind: list[Happening] = []  # for posters that left this node since they posted
+
+    def tell_each(
+        self, moved: Iterable[AnyMoved], stage: Stage, reply_to: Callable[[AnyMoved], bytes | None] = no_reply
+    ) -> None:
+        """After a commit: the posters of all these, whatever becomes of the others."""
+        bit = 1 << STAGE_NUMBERS[stage]
+        for_each(lambda one: self.tell(one, stage, reply_to(one)), [one for one in moved if one.notify & bit])
 
     def tell(self, moved: Moved, stage: Stage, reply: bytes | None = None) -> None:
         if not moved.notify & (1 << STAGE_NUMBERS[stage]) or moved.poster is None:

@@ -4,8 +4,9 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import count
-from operator import itemgetter
+from operator import itemgetter, or_
 from typing import Any, NamedTuple, Protocol
 
 from django.conf import settings
@@ -27,6 +28,9 @@ from delivery.storage.vocabulary import NAMED_SEVERAL, READY, REQUEST, SYNC, WRI
 from queues.definitions import QueueRecord
 
 STAGES_OF_PERSISTENCE = READY | WRITE | SYNC
+
+# What posts have that most have not, as bits: of a batch it is known with one look at each which statement it needs.
+NEEDS_A_LOOK, HAS_DEDUPE, IN_GROUP, HAS_EXTRAS = 1, 2, 4, 8
 
 
 class Poster(Protocol):
@@ -93,14 +97,15 @@ class PostRequest:
         "command",
         "copies",
         "headers",
-        "is_plain",
         "label",
         "may_exceed",
         "notify",
         "poster",
         "poster_key",
         "settled",
+        "source",
         "synchronous",
+        "traits",
         "weight",
         "work_timeout",
     )
@@ -133,19 +138,26 @@ class PostRequest:
         # Who may ask for the reply. Known by the session, too, but sessions are forgotten, and HTTP has none.
         needs_key = poster.session_id is None or any(queue.settings.keep_replies for queue in queues)
         self.poster_key = poster.key_id if needs_key else None
-        # Stored without a look at what its queue holds, unless its dedupe text turns out to be known.
-        self.is_plain = len(queues) == 1 and queues[0].is_plain and command.unique is None
+        self.source = poster.session_id
+        self.traits = self._traits()
         self.settled: Callable[[PostRequest], None] | None = None  # called once, before the poster is told
 
-    @property
-    def source(self) -> int | None:
-        return self.poster.session_id
+    def _traits(self) -> int:
+        command, traits = self.command, 0
+        if len(self.copies) > 1 or not self.copies[0].queue.is_plain or command.unique is not None:
+            traits = NEEDS_A_LOOK
+        if command.dedupe is not None:
+            traits |= HAS_DEDUPE
+        if command.group is not None:
+            traits |= IN_GROUP
+        if command.group is not None or command.unique is not None or not (self.headers is self.poster_key is None):
+            traits |= HAS_EXTRAS
+        return traits
 
     @property
-    def has_extras(self) -> bool:
-        command = self.command
-        plain = self.headers is None and command.group is None and command.unique is None and self.poster_key is None
-        return not plain
+    def is_plain(self) -> bool:
+        """Stored without a look at what its queue holds, unless its dedupe text turns out to be known."""
+        return not self.traits & NEEDS_A_LOOK
 
     def store_done(self) -> None:
         if self.settled is not None:
@@ -158,6 +170,11 @@ class PostRequest:
             self.settled(self)
         self.poster.post_failed(self, error)
         self.copies = []
+
+
+def traits_of(requests: Iterable[PostRequest]) -> int:
+    """Those that any of them has."""
+    return reduce(or_, [request.traits for request in requests])
 
 
 class Taker(Protocol):
@@ -268,7 +285,7 @@ def _posting(
     once: bool,
     has_group_locks: bool,
 ) -> Statement:
-    has_extras = any(copy.request.has_extras for copy in copies)
+    has_extras = traits_of(copy.request for copy in copies) & HAS_EXTRAS
     if len(copies) == 1 and not has_extras:
         values = _message_values(copies[0], ids[0], node_id, takers.get(copies[0]))
         return Statement(statement("post_one_once") if once else statement("post_one"), values, Stored)
@@ -320,6 +337,7 @@ _index = itemgetter(2)
 def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers = NOBODY) -> dict[str, Any]:
     requests = [copy.request for copy in copies]
     commands = [request.command for request in requests]
+    taken_by = [takers.get(copy) for copy in copies] if takers else [None] * len(copies)
     return {
         "queue_id": BigintColumn([copy.queue.id for copy in copies]),
         "priority": BigintColumn([command.priority for command in commands]),
@@ -327,12 +345,14 @@ def message_columns(copies: Sequence[Copy], node_id: int | None, takers: Takers 
         "delay": Float8Column([command.delay for command in commands]),
         "ttl": Float8Column([command.ttl for command in commands]),
         "key": TextColumn([command.key for command in commands]),
-        "poster": BigintColumn([request.poster.session_id for request in requests]),
+        "poster": BigintColumn([request.source for request in requests]),
         "label": BigintColumn([request.label for request in requests]),
         "notify": BigintColumn([request.notify for request in requests]),
-        "work_timeout": Float8Column([(takers.get(copy) or copy.request).work_timeout for copy in copies]),
-        "holder": BigintColumn([taker and taker.session_id for taker in map(takers.get, copies)]),
-        "index_before": BigintColumn([taker and taker.index_before for taker in map(takers.get, copies)]),
+        "work_timeout": Float8Column(
+            [(one or request).work_timeout for one, request in zip(taken_by, requests, strict=True)]
+        ),
+        "holder": BigintColumn([taker and taker.session_id for taker in taken_by]),
+        "index_before": BigintColumn([taker and taker.index_before for taker in taken_by]),
         "node": node_id,
     }
 
@@ -371,7 +391,7 @@ def _message_values(copy: Copy, free: FreeId, node_id: int | None, taker: Taker 
         "delay": command.delay,
         "ttl": command.ttl,
         "key": command.key,
-        "poster": request.poster.session_id,
+        "poster": request.source,
         "label": request.label,
         "notify": request.notify,
         "work_timeout": (taker or request).work_timeout,

@@ -9,7 +9,6 @@ from delivery.protocol.commands import Post
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Stage
 from delivery.protocol.frames import Notice
-from delivery.protocol.sizes import bytes_of_post
 from delivery.storage.vocabulary import FINISH, READY, SYNC, WRITE
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ class Posts:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._begun = 0
+        self._sizes: dict[int, int] = {}  # in bytes, of the posts that are under way
         # By queue name: the number of each post among all of this connection, the oldest first.
         self._under_way: defaultdict[str, dict[int, int]] = defaultdict(dict)
         # By queue name: what runs when the posts up to a number are over.
@@ -39,11 +39,14 @@ class Posts:
     def bytes_under_way(self) -> int:
         return self._session.under_way.bytes
 
-    def began(self, command: Post) -> None:
-        self._session.under_way.began(bytes_of_post(command))
+    def began(self, command: Post, size: int) -> None:
+        """`size`: in bytes, in all its queues."""
+        number = id(command)
+        self._session.under_way.began(size)
+        self._sizes[number] = size
         self._begun += 1
         for name in command.queues:
-            self._under_way[name][id(command)] = self._begun
+            self._under_way[name][number] = self._begun
 
     def then(self, name: str, action: Callable[[], None]) -> None:
         """Run when this connection's earlier posts to a queue are stored: its own reads must see them.
@@ -115,10 +118,11 @@ class Posts:
         """Called once for each post that began."""
         if error is not None:
             self._session.refuse(command.label, error)
-        self._session.under_way.ended(bytes_of_post(command))
+        number = id(command)
+        self._session.under_way.ended(self._sizes.pop(number))
         for name in command.queues:
             under_way = self._under_way[name]
-            del under_way[id(command)]
+            del under_way[number]
             if not under_way:
                 del self._under_way[name]
             if name in self._afterwards:

@@ -38,7 +38,8 @@ class UnreadAnswers:
     def grew(self, size: int) -> None:
         """Or became less, by a size below zero."""
         self.bytes += size
-        self.make_room()
+        if self.bytes > self.most_bytes:
+            self.make_room()
 
     def look_again(self) -> None:
         """What the system has taken from a socket since it was last looked at is no longer kept here."""
@@ -46,9 +47,7 @@ class UnreadAnswers:
             unread.look_again()
 
     def make_room(self) -> None:
-        """If there is none."""
-        if self.bytes <= self.most_bytes:
-            return
+        """There is none."""
         self.look_again()
         enough = self.most_bytes * ENOUGH_SIXTEENTHS // 16
         if self.bytes <= enough:

@@ -119,12 +119,16 @@ class _TextColumnDumper(_ColumnDumper):
     oid = TEXT_ARRAY
 
 
+_DUMPERS: dict[type[Column], type[_ColumnDumper]] = {
+    BigintColumn: _BigintColumnDumper,
+    PackedBigintColumn: _BigintColumnDumper,
+    Float8Column: _Float8ColumnDumper,
+    ByteaColumn: _ByteaColumnDumper,
+    TextColumn: _TextColumnDumper,
+}
+COLUMNS = tuple(_DUMPERS)
+
+
 def register_columns(connection: AsyncConnection[Any] | Connection[Any] | Cursor[Any]) -> None:
-    for column, dumper in (
-        (BigintColumn, _BigintColumnDumper),
-        (PackedBigintColumn, _BigintColumnDumper),
-        (Float8Column, _Float8ColumnDumper),
-        (ByteaColumn, _ByteaColumnDumper),
-        (TextColumn, _TextColumnDumper),
-    ):
+    for column, dumper in _DUMPERS.items():
         connection.adapters.register_dumper(column, dumper)

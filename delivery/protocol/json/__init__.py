@@ -42,17 +42,22 @@ class Encoder:
 
     def encode_batch(self, frames: Iterable[Frame]) -> list[str]:
         """As few messages as the limit allows; one that holds several frames is an array."""
+        frames = list(frames)
+        at_once = _ENCODER.encode(list(map(self._for_json, frames)))
+        if len(at_once) <= self._limits.max_frame_bytes:  # nearly always
+            return [at_once.decode()]
         groups = in_messages(map(self._encoded, frames), self._limits)
         return [f"[{b','.join(group).decode()}]" for group in groups]
 
     def _encoded(self, frame: Frame) -> bytes:
-        field = BODY_FIELDS.get(type(frame))
-        if field is None or (body := getattr(frame, field)) is None:
-            return _ENCODER.encode(frame)
-        encoded = _ENCODER.encode(_with_body(frame, field, self._json_body(body)))
-        if len(encoded) > self._limits.max_frame_bytes:
-            return _ENCODER.encode(_with_body(frame, field, _in_base64(body)))
+        encoded = _ENCODER.encode(self._for_json(frame))
+        if len(encoded) > self._limits.max_frame_bytes and (body := _body_of(frame)) is not None:
+            return _ENCODER.encode(_with_body(frame, _in_base64(body)))
         return encoded
+
+    def _for_json(self, frame: Frame) -> Frame:
+        body = _body_of(frame)
+        return frame if body is None else _with_body(frame, self._json_body(body))
 
     def _json_body(self, body: bytes) -> str | list[int] | dict[str, str]:
         try:
@@ -88,11 +93,16 @@ def _as_bytes(data: str | bytes) -> bytes:
     return data.encode() if isinstance(data, str) else data
 
 
-def _with_body(frame: Frame, field: str, body: Any) -> Frame:
+def _body_of(frame: Frame) -> bytes | None:
+    field = BODY_FIELDS.get(type(frame))
+    return None if field is None else getattr(frame, field)
+
+
+def _with_body(frame: Frame, body: Any) -> Frame:
     """The frame with its body as JSON carries it; msgspec would write bytes as a base64 text."""
     # msgspec's replace() takes a third longer, and its stubs leave __copy__ out.
     json_frame: Frame = frame.__copy__()  # type: ignore[attr-defined]
-    force_setattr(json_frame, field, body)
+    force_setattr(json_frame, BODY_FIELDS[type(frame)], body)
     return json_frame
 
 

@@ -10,6 +10,8 @@ import re
 import select
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from operator import attrgetter
+from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
 from psycopg import errors, generators
@@ -18,12 +20,21 @@ from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
 
-from delivery.storage.columns import Column
+from delivery.storage.columns import COLUMNS
 from delivery.storage.statement_connection import Row, Statement, StatementConnection, check_columns
 
 Result = TypeVar("Result")
 Steps = Generator[Any, Any, Result]  # psycopg's way to say what the socket is waited for
 
+# What nearly all parameters are, without psycopg's search for who dumps them.
+_dump: dict[type, Callable[[Any], bytes | None]] = {
+    NoneType: lambda value: None,
+    int: lambda value: b"%d" % value,
+    str: str.encode,
+    bytes: lambda value: value,
+    **dict.fromkeys(COLUMNS, attrgetter("packed")),
+}
+_IN_BINARY = frozenset({bytes, *COLUMNS})
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 LOOK_SECONDS = 0.1  # psycopg's own default
 CANCEL_SECONDS = 5.0  # likewise
@@ -139,9 +150,13 @@ class ShortWayConnection(StatementConnection):
                 self.pgconn.finish()
 
     def _send(self, prepared: Prepared, values: Mapping[str, Any]) -> None:
-        given = [values[name] for name in prepared.parameters]
-        formats = [Format.BINARY if isinstance(value, Column | bytes) else Format.TEXT for value in given]
-        self.pgconn.send_query_prepared(prepared.name, list(map(self._dumped, given)), formats, Format.BINARY)
+        dumped, formats = [], []
+        for name in prepared.parameters:
+            value = values[name]
+            kind = type(value)
+            dumped.append(_dump[kind](value) if kind in _dump else self._dumped(value))
+            formats.append(Format.BINARY if kind in _IN_BINARY else Format.TEXT)
+        self.pgconn.send_query_prepared(prepared.name, dumped, formats, Format.BINARY)
 
     async def _send_in_thread(self, prepared: Prepared, values: Mapping[str, Any]) -> None:
         """Neither packing megabytes nor giving them to the system needs the interpreter."""
@@ -160,11 +175,7 @@ class ShortWayConnection(StatementConnection):
         return self._transformer.load_rows(0, result.ntuples, row_type._make)
 
     def _dumped(self, value: Any) -> Any:
-        if isinstance(value, Column):
-            return value.packed
-        if isinstance(value, bytes):
-            return value
-        return None if value is None else self._transformer.get_dumper(value, PyFormat.TEXT).dump(value)
+        return self._transformer.get_dumper(value, PyFormat.TEXT).dump(value)
 
     async def _prepare(self, query: str) -> Prepared:
         names = list(dict.fromkeys(_PARAMETER.findall(query)))

@@ -18,7 +18,7 @@ def posts() -> Posts:
 
 def begun(posts: Posts, *names: str) -> Post:
     command = Post(queues=names, message=b"")
-    posts.began(command)
+    posts.began(command, len(command.message))
     return command
 
 
