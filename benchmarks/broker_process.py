@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+import psycopg
 
 from willow_site.embedded.postgres import throwaway_postgres
 from willow_site.launcher.foreground import without_settings
@@ -34,6 +35,13 @@ def fresh_broker() -> Iterator["BrokerProcess"]:
             broker.remove()
 
 
+def database_socket(database_url: str) -> dict[str, str]:
+    """The setting by which brokers go to a server of this machine as `./willow up` lets them go to its own."""
+    with psycopg.connect(database_url) as connection:
+        (folder,) = connection.execute("SHOW unix_socket_directories").fetchone() or ("",)
+    return {"WILLOW_DATABASE_SOCKET": folder} if folder else {}
+
+
 class BrokerProcess:
     def __init__(self, database_url: str) -> None:
         self.database_url = database_url
@@ -45,6 +53,7 @@ class BrokerProcess:
         self._environ = {
             **without_settings(os.environ),
             "DATABASE_URL": database_url,
+            **database_socket(database_url),
             "SECRET_KEY": secrets.token_urlsafe(36),
             "WILLOW_HOME": str(home),
             "WILLOW_PORT": str(self._port),

@@ -13,6 +13,7 @@ from typing import Any, LiteralString
 
 from psycopg import connect, sql
 
+from benchmarks.broker_process import database_socket
 from benchmarks.driven import application
 from benchmarks.driven.counters import Counters
 from willow_site.launcher.foreground import without_settings
@@ -47,6 +48,8 @@ class DrivenBroker:
         (Path(self._home.name) / "static").mkdir()
         self.database_url = _make_database(server_url, database, copied_from or "template1")
         self._environ = _environ(self.database_url, self._home.name)
+        if checkout == PROJECT_FOLDER:  # earlier versions know only TCP
+            self._environ |= database_socket(self.database_url)
         if copied_from is None:
             migrate(self.database_url, checkout)
         self._process = subprocess.Popen(

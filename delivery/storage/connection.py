@@ -84,6 +84,8 @@ def _connection_parameters(application: str, own_settings: Mapping[str, str]) ->
     database = connections["default"].settings_dict
     names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
     said = {ours: database[theirs] for theirs, ours in names.items() if database[theirs]} | database["OPTIONS"]
+    if (folder := settings.WILLOW.database_socket) is not None:
+        said = {key: value for key, value in said.items() if key != "hostaddr"} | {"host": folder}
     name = said.get("application_name")
     options = [said.get("options", ""), *(f"-c {setting}={value}" for setting, value in own_settings.items())]
     needed = {

@@ -51,6 +51,8 @@ TUNING = {
 REMAINS_OF_THE_LAST_ONE = ("pre-existing shared memory block", 'lock file "postmaster.pid"')
 PORT_TAKEN = "could not create any TCP/IP sockets"
 
+LONGEST_SOCKET_PATH = 107  # bytes, on Linux
+
 
 class PostgresServer(EmbeddedServer):
     """PostgreSQL with checksums, SCRAM passwords and settings made for queues."""
@@ -66,6 +68,19 @@ class PostgresServer(EmbeddedServer):
     @cached_property
     def data(self) -> Path:
         return data_folder(self.folder, service_account())
+
+    @property
+    def socket_folder(self) -> str | None:
+        """Where whoever may read the data can connect without TCP, if this server listens there."""
+        folder = self._folder_for_socket
+        return folder if folder and Path(folder, f".s.PGSQL.{self.port}").exists() else None
+
+    @property
+    def _folder_for_socket(self) -> str:
+        """Empty: the path is none that PostgreSQL takes."""
+        folder = str(self.data)
+        is_short = len(os.fsencode(f"{folder}/.s.PGSQL.65535")) <= LONGEST_SOCKET_PATH
+        return folder if is_short and not set(folder) & set(',"') else ""
 
     @property
     def _pid_file(self) -> Path:
@@ -115,7 +130,7 @@ class PostgresServer(EmbeddedServer):
             **TUNING,
             "listen_addresses": LOOPBACK,
             "port": str(port),
-            "unix_socket_directories": "",
+            "unix_socket_directories": self._folder_for_socket,
         }
         if self._binaries.has_statement_statistics():
             settings["shared_preload_libraries"] = "pg_stat_statements"

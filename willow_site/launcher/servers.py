@@ -5,7 +5,7 @@ from willow_site.embedded.server import EmbeddedServer
 from willow_site.launcher.homes import Home
 
 # What the launcher adds to the environment, so that it may be missing from the one it was given.
-SUPPLIED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY")
+SUPPLIED = ("DATABASE_URL", "WILLOW_DATABASE_SOCKET", "REDIS_URL", "SECRET_KEY")
 
 
 class Servers:
@@ -14,17 +14,20 @@ class Servers:
     def __init__(self, configuration: Configuration, home: Home, *, end_with_launcher: bool) -> None:
         self._home = home
         self._by_variable: dict[str, EmbeddedServer] = {}
-        if not configuration.database_url:
-            self._by_variable["DATABASE_URL"] = home.postgres(ends_with_starter=end_with_launcher)
+        self._postgres = None if configuration.database_url else home.postgres(ends_with_starter=end_with_launcher)
+        if self._postgres is not None:
+            self._by_variable["DATABASE_URL"] = self._postgres
         if configuration.processes > 1 and not configuration.redis_url:
             self._by_variable["REDIS_URL"] = home.valkey(ends_with_starter=end_with_launcher)
         self._secret_key_is_given = bool(configuration.secret_key)
 
     def start(self) -> dict[str, str]:
         """Start them and return the variables that lead to them."""
-        if "DATABASE_URL" in self._by_variable and not self._home.has_postgres():
+        if self._postgres is not None and not self._home.has_postgres():
             print(f"Creating a PostgreSQL in {self._home.folder} (only the first time).", flush=True)
         variables = {variable: server.start() for variable, server in self._by_variable.items()}
+        if self._postgres is not None and (folder := self._postgres.socket_folder) is not None:
+            variables["WILLOW_DATABASE_SOCKET"] = folder
         if not self._secret_key_is_given:
             variables["SECRET_KEY"] = self._home.secret_key()
         return variables

@@ -29,6 +29,14 @@ class Services:
         secret=True,
         default_about="`./willow` runs its own PostgreSQL",
     )
+    database_socket: str | None = setting(
+        "WILLOW_DATABASE_SOCKET",
+        kinds.text(r"/.{0,100}", "an absolute path of at most 101 characters"),
+        None,
+        "The folder of a Unix socket of the server in `DATABASE_URL`, if it runs on this machine: messages go that "
+        "way, which costs less than TCP.",
+        default_about="the one of the PostgreSQL that `./willow` runs",
+    )
     redis_url: str | None = setting(
         "REDIS_URL",
         kinds.url(

@@ -53,6 +53,27 @@ def test_a_throwaway_server_is_durable_and_leaves_nothing() -> None:
     assert not data.parent.exists()
 
 
+def test_the_socket_is_beside_the_data_and_needs_the_password_too(server: PostgresServer) -> None:
+    folder = server.socket_folder
+    assert folder == str(server.data)
+    own = {"host": folder, "port": server.port, "user": "willow", "dbname": "willow"}
+    with psycopg.connect(**own, password=server.password) as connection:
+        assert connection.execute("SELECT inet_server_addr()").fetchone() == (None,)
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(**own, password="guessed")
+
+
+def test_in_a_path_that_is_too_long_for_a_socket_there_is_tcp(home: Path) -> None:
+    folder = home / ("long" * 30)
+    folder.mkdir(parents=True)
+    server = PostgresServer(folder, ends_with_starter=True)
+    try:
+        assert answer(server.start()) == 1
+        assert server.socket_folder is None
+    finally:
+        server.stop()
+
+
 def test_the_password_is_needed_and_kept_from_others(server: PostgresServer) -> None:
     password_file = server.folder / "password"
     assert password_file.stat().st_mode & 0o077 == 0

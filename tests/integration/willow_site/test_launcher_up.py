@@ -42,6 +42,12 @@ def test_the_first_user_logs_in_with_the_password_that_was_shown(willow: Launche
     assert "Log out" in page.read().decode()
 
 
+def test_messages_go_to_the_embedded_server_without_tcp(willow: LaunchedWillow) -> None:
+    addresses = "SELECT client_addr FROM pg_stat_activity WHERE application_name IN ('willow posts', 'willow claims')"
+    with psycopg.connect(postgres_of(willow.home).url) as connection:
+        assert connection.execute(addresses).fetchall() == [(None,), (None,)]
+
+
 def test_whoever_waits_is_told_what_happens(willow: LaunchedWillow) -> None:
     told = [line for line in willow.output if not line.startswith(("20", "The console's", "The password", "  "))]
     assert [line.partition(":")[0] for line in told] == [
