@@ -1,19 +1,24 @@
 """The queues that a node knows, kept up to date from the database."""
 
 import asyncio
+import gc
 import time
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.engine import lookups
 from delivery.engine.lookups import queue_lane
 from delivery.engine.queues import MOST_NAMES_WITHOUT_QUEUES, Directory, SeenLately
+from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
 from delivery.storage.columns import BigintColumn
 from delivery.storage.lanes import Lane, job_lane, run_job
@@ -91,6 +96,33 @@ async def test_many_names_are_looked_up_in_few_statements(
     found = await asyncio.gather(*(resolve(directory, f"unknown-{number}") for number in range(1000)))
     assert found == [[]] * 1000
     assert statements <= 1000 / lookups.BATCH_SIZE + 2
+
+
+async def test_what_waited_for_a_queue_that_is_refused_is_not_kept(
+    directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be a post of megabytes. Without the collector, which comes seldom, a cycle would keep it."""
+
+    class Waiting:
+        def found(self, queues: list[QueueRecord]) -> None: ...
+
+    async def refused(waiting: Waiting) -> WillowError:
+        failed: asyncio.Future[WillowError] = asyncio.get_running_loop().create_future()
+        directory.resolve("one-too-many", (), "exact", waiting.found, failed.set_result)
+        return await failed
+
+    monkeypatch.setattr(settings, "WILLOW", replace(settings.WILLOW, max_queue_count=0))
+    waiting = Waiting()
+    gone = weakref.ref(waiting)
+    gc.disable()
+    try:
+        error = await refused(waiting)
+        del waiting
+        await resolve(directory, "another")
+        assert error.code == Code.OVERLOADED
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 async def test_queues_made_together_are_each_what_was_asked_for(directory: Directory) -> None:
