@@ -68,7 +68,7 @@ class Definition:
 
 def queue_lane() -> Lane:
     runners: dict[type, RunBatch] = {Lookup: run_lookups, Definition: run_definitions}
-    return Lane("queues", runners, batch_size=BATCH_SIZE, batch_weight=BATCH_WEIGHT, rests=Definition)
+    return Lane("queues", runners, batch_size=BATCH_SIZE, batch_weight=BATCH_WEIGHT, rests=runners)
 
 
 async def run_lookups(connection: AsyncConnection[Any], lookups: list[Lookup]) -> AfterCommit:

@@ -16,8 +16,8 @@ from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.engine import lookups
-from delivery.engine.lookups import queue_lane
-from delivery.engine.queues import MOST_NAMES_WITHOUT_QUEUES, Directory, SeenLately
+from delivery.engine.lookups import Definition, Lookup, queue_lane
+from delivery.engine.queues import MOST_NAMES_WITHOUT_QUEUES, YOUNG_OBJECTS, Directory, SeenLately
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
 from delivery.storage.columns import BigintColumn
@@ -128,6 +128,32 @@ async def test_what_waited_for_a_queue_that_is_refused_is_not_kept(
 async def test_queues_made_together_are_each_what_was_asked_for(directory: Directory) -> None:
     made = await asyncio.gather(*(resolve(directory, f"new-{number}", "exact") for number in range(100)))
     assert [queue.name for [queue] in made] == [f"new-{number}" for number in range(100)]
+
+
+async def test_the_collector_never_has_many_new_queues_to_look_at(directory: Directory) -> None:
+    """Queues stay. By itself it would come after 25,000 objects, and stop the event loop for 15 ms."""
+    rounds: list[int] = []
+
+    def noted(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            rounds.append(gc.get_count()[0])
+
+    gc.collect()
+    threshold = gc.get_threshold()
+    gc.set_threshold(1_000_000)
+    gc.callbacks.append(noted)
+    try:
+        for begin in range(0, 1000, 50):
+            await asyncio.gather(*(resolve(directory, f"new-{n}", "exact") for n in range(begin, begin + 50)))
+    finally:
+        gc.callbacks.remove(noted)
+        gc.set_threshold(*threshold)
+    assert rounds and max(rounds) < 4 * YOUNG_OBJECTS
+
+
+async def test_whoever_asks_for_many_queues_leaves_the_storage_to_others_between_batches() -> None:
+    """What a lane that rests does is tested with the lanes."""
+    assert {Lookup, Definition} <= set(queue_lane()._rests)
 
 
 async def test_names_without_queues_are_forgotten_and_queues_are_not(directory: Directory) -> None:
