@@ -146,5 +146,5 @@ async def test_the_process_finds_its_code_where_python_looks_nowhere_by_itself(
 ) -> None:
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
     assert comparable(await decoded_by(large_frames, PIECES)) == comparable(decode(FRAME, False, LIMITS))
-    process = large_frames._process
+    process = large_frames._process._process
     assert process is not None and process.poll() is None, "it was decoded there"
