@@ -37,7 +37,7 @@ class LargeFrames:
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._rested_at = LONG_AGO
-        self._kept_bytes = 0  # of frames that wait to be decoded, or whose commands wait to be handled
+        self._kept_bytes = 0  # of frames that wait to be decoded, or whose commands wait to be done
         self._process = SideProcess(decoder.__name__)
 
     @asynccontextmanager

@@ -35,7 +35,8 @@ PIECES = [FRAME[begin : begin + 65_536] for begin in range(0, len(FRAME), 65_536
 
 
 @pytest.fixture
-def large_frames() -> Iterator[LargeFrames]:
+def large_frames(monkeypatch: pytest.MonkeyPatch) -> Iterator[LargeFrames]:
+    monkeypatch.setattr(large_frames_module, "REFUSAL_SECONDS", 0)
     frames = LargeFrames()
     yield frames
     frames.end()
