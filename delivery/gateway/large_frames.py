@@ -27,8 +27,8 @@ LARGE_BYTES = 1024 * 1024  # below that, a frame takes less than it takes to sen
 MOST_KEPT = 2  # frames of the largest size, or as many bytes of smaller ones
 MOST_KEPT_FOR_LITTLE = 3  # beside which a little one may wait
 LITTLE_PART = 8  # of the largest frame: whoever sends no more than that sends little
-REFUSAL_SECONDS = 0.25  # after which it is told: whoever sends it again at once costs as much as if it was taken
-TIMES, MOST_REST_SECONDS = 3, 0.25  # as long as a frame took it rests, while others are there
+REFUSAL_SECONDS = 1.0  # after which it is told: whoever sends it again at once costs as much as if it was taken
+TIMES, MOST_REST_SECONDS = 6, 0.5  # as long as a frame took it rests, while others are there
 
 
 class LargeFrames:

@@ -142,6 +142,16 @@ async def test_a_large_frame_makes_the_next_one_wait_while_others_are_there(
     assert (large_frames._rested_at > LONG_AGO) is others_are_there
 
 
+@pytest.mark.parametrize(("took", "rest"), [(0.01, 0.06), (10.0, 0.5)])
+def test_it_rests_for_six_times_as_long_as_a_frame_took_but_shuts_nobody_out(
+    large_frames: LargeFrames, monkeypatch: pytest.MonkeyPatch, took: float, rest: float
+) -> None:
+    monkeypatch.setattr(large_frames_module, "clients_here", SimpleNamespace(is_of_several=True))
+    monkeypatch.setattr(large_frames_module, "time", SimpleNamespace(perf_counter=lambda: 1000.0))
+    large_frames._rest_after(took)
+    assert large_frames._rested_at == pytest.approx(1000.0 + rest)
+
+
 async def test_the_process_finds_its_code_where_python_looks_nowhere_by_itself(
     large_frames: LargeFrames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
