@@ -17,6 +17,7 @@ from delivery.engine.lookups import Defined, Definition, Failed, Lookup
 from delivery.engine.matching import QueuesOfName, Watch, Watches
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
+from delivery.protocol.frames import QueueIdentity
 from delivery.storage.after_commit import for_each, guarded
 from delivery.storage.columns import BigintColumn, PackedBigintColumn, packed_bigint
 from delivery.storage.lanes import Lane
@@ -54,6 +55,7 @@ class Directory:
         self._watches = Watches()
         self._joining: deque[tuple[Watch, QueueRecord]] = deque()  # readers that are still to hear of a new queue
         self._by_id: dict[int, QueueRecord] = {}
+        self._identities: dict[int, QueueIdentity] = {}  # of queues that were listed for somebody
         self._by_name: dict[str, QueuesOfName] = {}  # only names that were read whole
         self._empty_names: dict[str, None] = {}  # of these, the ones without queues, the oldest first
         self._under_way: dict[str, list[Callable[[], None]]] = {}  # what waits for a job about a name
@@ -62,6 +64,13 @@ class Directory:
 
     def by_id(self, queue_id: int) -> QueueRecord | None:
         return self._by_id.get(queue_id)
+
+    def identity_of(self, queue: QueueRecord) -> QueueIdentity:
+        """Always the same: a list of thousands of queues may wait a hundred times for a client that does not read."""
+        found = self._identities.get(queue.id)
+        if found is None:
+            found = self._identities[queue.id] = QueueIdentity(queue.name, queue.tags, queue.id)
+        return found
 
     def may_keep_replies(self, queue_id: int) -> bool:
         """Also of a queue that this process does not know: the statement looks for itself."""
@@ -247,6 +256,7 @@ class Directory:
     def forget(self, queue_id: int) -> None:
         """The queue was deleted, or nothing is known of it any more."""
         queue = self._by_id.pop(queue_id, None)
+        self._identities.pop(queue_id, None)
         self._seen.drop(queue_id)
         if queue is not None and queue.name in self._by_name:
             of_name = self._by_name[queue.name]

@@ -156,6 +156,16 @@ async def test_whoever_asks_for_many_queues_leaves_the_storage_to_others_between
     assert {Lookup, Definition} <= set(queue_lane()._rests)
 
 
+async def test_lists_of_queues_share_what_they_name(directory: Directory) -> None:
+    """Each of a hundred lists of thousands of queues would have objects of its own, and take as long to be let go."""
+    [queue] = await resolve(directory, "listed", "exact")
+    identity = directory.identity_of(queue)
+    assert (identity.name, identity.tags, identity.shard) == (queue.name, queue.tags, queue.id)
+    assert directory.identity_of(queue) is identity
+    directory.forget(queue.id)
+    assert directory.identity_of(queue) is not identity, "it was kept for a queue that is gone"
+
+
 async def test_names_without_queues_are_forgotten_and_queues_are_not(directory: Directory) -> None:
     """Anybody can ask for names: what a node remembers of them is bounded."""
     [known] = await resolve(directory, "known", "exact")
