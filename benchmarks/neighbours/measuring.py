@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import LiteralString
 
 from benchmarks.broker_process import BrokerProcess, memory_with_children
 from benchmarks.figures import Bar, Figure
@@ -21,6 +22,8 @@ NONE = Bar(0.0, at_most=True)
 MEMORY_MB = 200.0  # that a node may grow by
 SAMPLE_SECONDS = 0.05
 MEGABYTE = 1_000_000
+# Those of the attack before would leave this one no room: all that it posts to queues of its own would be refused.
+QUEUES_GO: LiteralString = "TRUNCATE queues_queue CASCADE"
 NICENESS = 5  # attackers step back: what they cost the node is measured, not their own processor time
 
 
@@ -41,6 +44,8 @@ async def _step_back() -> None:
 
 
 def _under_attack(prepared: Stage, attacker: LoadProcess, attack: Attack, scale: Scale) -> list[Figure]:
+    prepared.broker.stop()
+    prepared.execute(QUEUES_GO)
     rounds = [_round(prepared, attacker, attack, scale.attack_seconds) for _ in range(scale.runs)]
     return _figures(attack.NAME, rounds)
 

@@ -13,7 +13,7 @@ from delivery.engine.lookups import Failed
 from delivery.engine.matching import default_match
 from delivery.protocol.commands import Subscribe, Unsubscribe
 from delivery.protocol.errors import Code, WillowError
-from delivery.protocol.frames import QueueIdentity, Subscribed
+from delivery.protocol.frames import Subscribed
 from delivery.sessions.positions import StartPosition, open_position
 from delivery.sessions.readings import terms_size
 from delivery.sessions.registration import save_subscription
@@ -136,9 +136,9 @@ async def _nothing(connection: AsyncConnection[Any]) -> None: ...
 
 def _tell(session: Session, terms: SubscriptionTerms) -> list[QueueRecord]:
     """Answer the command. Returns the queues that the subscription reads now."""
-    queues = session.node.directory.matching(terms.name, terms.tags, terms.match)
-    identities = tuple(QueueIdentity(queue.name, queue.tags, queue.id) for queue in queues)
-    session.send(Subscribed(terms.label, identities))
+    directory = session.node.directory
+    queues = directory.matching(terms.name, terms.tags, terms.match)
+    session.send(Subscribed(terms.label, tuple(map(directory.identity_of, queues))))
     return queues
 
 

@@ -153,7 +153,7 @@ class Engine:
             batch_weight=LARGE_BATCH_BYTES,
             messages_in=messages_in,
             sends_much=True,
-            rests=PostRequest,
+            rests=(PostRequest,),
             opened=self._free_ids.forget_all,
         )
         self._post_lanes = PostLanes(self.posts, self.large_posts)

@@ -68,7 +68,7 @@ class Definition:
 
 def queue_lane() -> Lane:
     runners: dict[type, RunBatch] = {Lookup: run_lookups, Definition: run_definitions}
-    return Lane("queues", runners, batch_size=BATCH_SIZE, batch_weight=BATCH_WEIGHT, rests=Definition)
+    return Lane("queues", runners, batch_size=BATCH_SIZE, batch_weight=BATCH_WEIGHT, rests=runners)
 
 
 async def run_lookups(connection: AsyncConnection[Any], lookups: list[Lookup]) -> AfterCommit:
@@ -87,7 +87,8 @@ async def run_definitions(connection: AsyncConnection[Any], definitions: list[De
             try:
                 results[one] = await define_queue(connection, one.name, one.tags, one.chosen, one.by, room)
             except WillowError as error:
-                results[one] = error
+                # Its traceback holds what is here, itself included, with the bodies of posts that wait for a queue.
+                results[one] = error.with_traceback(None)
     has_new = any(not isinstance(result, WillowError) and result[1] for result in results.values())
     nodes = await _nodes_to_tell(connection) if has_new else []
     return AfterCommit(partial(for_each, lambda one: _answer(one, results[one], nodes), definitions))

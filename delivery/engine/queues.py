@@ -1,6 +1,7 @@
 """The queues that this node knows, by name and by number, and how unknown ones are made."""
 
 import asyncio
+import gc
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from delivery.engine.lookups import Defined, Definition, Failed, Lookup
 from delivery.engine.matching import QueuesOfName, Watch, Watches
 from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
+from delivery.protocol.frames import QueueIdentity
 from delivery.storage.after_commit import for_each, guarded
 from delivery.storage.columns import BigintColumn, PackedBigintColumn, packed_bigint
 from delivery.storage.lanes import Lane
@@ -26,8 +28,11 @@ Found = Callable[[list[QueueRecord]], None]
 LEARNT_AT_ONCE, LOOKED_FOR_AT_ONCE = 50, 2000  # queues, in one turn of the event loop
 OVERLAP_SECONDS = 10  # between what two refreshes look at: more than any statement that defines a queue can take
 MOST_NAMES_WITHOUT_QUEUES = 10_000  # that are remembered; anybody can ask for a name that there is not
-MOST_LOOKED_BACK = timedelta(hours=1)  # by a refresh, unless this node has been cut off: then more is read again
+MOST_LOOKED_BACK = timedelta(seconds=30)  # by a refresh, unless this node was cut off: then more is read again
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+# Queues stay, so that somebody who asks for thousands would make the collector look at 25,000 new objects, again and
+# again, and each time everybody waits for 15 ms. It looks at so many instead, which takes it two.
+YOUNG_OBJECTS = 2_500
 JOIN_SECONDS = 0.001  # for which those who read a new queue may keep the loop busy, in one turn of it
 
 
@@ -50,6 +55,7 @@ class Directory:
         self._watches = Watches()
         self._joining: deque[tuple[Watch, QueueRecord]] = deque()  # readers that are still to hear of a new queue
         self._by_id: dict[int, QueueRecord] = {}
+        self._identities: dict[int, QueueIdentity] = {}  # of queues that were listed for somebody
         self._by_name: dict[str, QueuesOfName] = {}  # only names that were read whole
         self._empty_names: dict[str, None] = {}  # of these, the ones without queues, the oldest first
         self._under_way: dict[str, list[Callable[[], None]]] = {}  # what waits for a job about a name
@@ -58,6 +64,13 @@ class Directory:
 
     def by_id(self, queue_id: int) -> QueueRecord | None:
         return self._by_id.get(queue_id)
+
+    def identity_of(self, queue: QueueRecord) -> QueueIdentity:
+        """Always the same: a list of thousands of queues may wait a hundred times for a client that does not read."""
+        found = self._identities.get(queue.id)
+        if found is None:
+            found = self._identities[queue.id] = QueueIdentity(queue.name, queue.tags, queue.id)
+        return found
 
     def may_keep_replies(self, queue_id: int) -> bool:
         """Also of a queue that this process does not know: the statement looks for itself."""
@@ -214,6 +227,8 @@ class Directory:
 
     def _learn(self, queue: QueueRecord) -> None:
         before = self._by_id.get(queue.id)
+        if before is None and gc.get_count()[0] > YOUNG_OBJECTS:
+            gc.collect(0)
         self._by_id[queue.id] = queue
         self._seen.add(queue.id, queue.changed_at)
         if queue.name in self._by_name:
@@ -241,6 +256,7 @@ class Directory:
     def forget(self, queue_id: int) -> None:
         """The queue was deleted, or nothing is known of it any more."""
         queue = self._by_id.pop(queue_id, None)
+        self._identities.pop(queue_id, None)
         self._seen.drop(queue_id)
         if queue is not None and queue.name in self._by_name:
             of_name = self._by_name[queue.name]

@@ -34,6 +34,7 @@ from delivery.protocol.version import VERSION
 from delivery.sessions.restoring import send_again
 from delivery.sessions.session import Session
 from delivery.storage.lanes import run_job
+from delivery.storage.presence import clients_here
 
 ONLY_FOR_AN_ANSWER = (Fetch, Pop)  # nothing else comes of them, but queues that are made by their first use
 
@@ -133,6 +134,8 @@ class ConnectConsumer(AsyncConsumer):
                 del event, large  # not kept while the commands are handled
                 async with decoding as commands:
                     await self._handle(node, session, commands, socket)
+                    if clients_here.is_of_several:  # what it brought is kept until it is stored: it counts as long
+                        await session.under_way.wait_below(most, LARGE_BYTES)
             else:
                 decoded = _decoded(event, limits)
                 for_nothing &= isinstance(decoded[-1], FrameError)

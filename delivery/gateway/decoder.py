@@ -5,17 +5,14 @@ its size, whether it is binary, and the limits; large bodies go back beside thei
 copied while an interpreter is locked.
 """
 
-import os
 import pickle
-import signal
 import socket
-import struct
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import force_setattr
 
+from delivery.gateway.side_socket import answer_for_ever, receive, receive_part, send
 from delivery.protocol import bincode, json
 from delivery.protocol.commands import Command
 from delivery.protocol.errors import FrameError
@@ -24,34 +21,12 @@ from delivery.protocol.variants import BODY_FIELDS
 
 LARGE_BODY_BYTES = 64 * 1024  # goes beside its command
 COMMANDS_AT_ONCE = 100  # are made of what came back, before it is the turn of others
-NICENESS = 5  # small messages come first
 
-_length = struct.Struct("!Q")
 Decoded = list[Command | FrameError]
 
 
 def decode(data: bytes, binary: bool, limits: Limits) -> Decoded:
     return bincode.decode(data, limits) if binary else json.decode(data, limits)
-
-
-def send(to: socket.socket, data: bytes) -> None:
-    to.sendall(_length.pack(len(data)))
-    to.sendall(data)
-
-
-def _receive(by: socket.socket, size: int) -> bytes:
-    data = by.recv(size, socket.MSG_WAITALL)
-    while len(data) < size:
-        more = by.recv(size - len(data), socket.MSG_WAITALL)
-        if not more:
-            raise EOFError
-        data += more
-    return data
-
-
-def _receive_part(by: socket.socket) -> bytes:
-    (size,) = _length.unpack(_receive(by, _length.size))
-    return _receive(by, size)
 
 
 def _send_answer(to: socket.socket, commands: Decoded) -> None:
@@ -68,8 +43,8 @@ def _send_answer(to: socket.socket, commands: Decoded) -> None:
 
 def receive_answer(by: socket.socket) -> Iterator[Command | FrameError]:
     """All of it is received at once. The commands are made one after the other, as they are asked for."""
-    bodies = {number: _receive_part(by) for number in pickle.loads(_receive_part(by))}
-    return _commands(bodies, [_receive_part(by) for _ in range(pickle.loads(_receive_part(by)))])
+    bodies = {number: receive_part(by) for number in pickle.loads(receive_part(by))}
+    return _commands(bodies, [receive_part(by) for _ in range(pickle.loads(receive_part(by)))])
 
 
 def _taken_out(command: Command | FrameError) -> bytes | None:
@@ -93,18 +68,10 @@ def _commands(bodies: dict[int, bytes], parts: list[bytes]) -> Iterator[Command 
             number += 1
 
 
-def decode_for_ever(by: socket.socket) -> None:
-    """Until the broker closes its end, or is gone."""
-    while True:
-        try:
-            size, binary, limits = pickle.loads(_receive_part(by))
-        except (EOFError, ConnectionError):
-            return
-        _send_answer(by, decode(_receive(by, size), binary, limits))
+def answer(broker: socket.socket) -> None:
+    size, binary, limits = pickle.loads(receive_part(broker))
+    _send_answer(broker, decode(receive(broker, size), binary, limits))
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the broker decides when to stop
-    os.nice(NICENESS)
-    with socket.socket(fileno=int(sys.argv[1])) as broker:
-        decode_for_ever(broker)
+    answer_for_ever(answer)

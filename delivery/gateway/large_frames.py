@@ -7,16 +7,13 @@ frame at a time, whoever sends them, so that all of them take the memory of one.
 
 import asyncio
 import logging
-import os
 import pickle
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
-from delivery.gateway import decoder
+from delivery.gateway import decoder, side_socket
+from delivery.gateway.side_process import SideProcess
 from delivery.protocol import bincode
 from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError
@@ -30,8 +27,8 @@ LARGE_BYTES = 1024 * 1024  # below that, a frame takes less than it takes to sen
 MOST_KEPT = 2  # frames of the largest size, or as many bytes of smaller ones
 MOST_KEPT_FOR_LITTLE = 3  # beside which a little one may wait
 LITTLE_PART = 8  # of the largest frame: whoever sends no more than that sends little
-REFUSAL_SECONDS = 0.25  # after which it is told: whoever sends it again at once costs as much as if it was taken
-TIMES, MOST_REST_SECONDS = 3, 0.25  # as long as a frame took it rests, while others are there
+REFUSAL_SECONDS = 1.0  # after which it is told: whoever sends it again at once costs as much as if it was taken
+TIMES, MOST_REST_SECONDS = 6, 0.5  # as long as a frame took it rests, while others are there
 
 
 class LargeFrames:
@@ -40,9 +37,8 @@ class LargeFrames:
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._rested_at = LONG_AGO
-        self._kept_bytes = 0  # of frames that wait to be decoded, or whose commands wait to be handled
-        self._process: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
+        self._kept_bytes = 0  # of frames that wait to be decoded, or whose commands wait to be done
+        self._process = SideProcess(decoder.__name__)
 
     @asynccontextmanager
     async def decoded(
@@ -94,8 +90,8 @@ class LargeFrames:
 
     def _decoded(self, pieces: Sequence[bytes], binary: bool, limits: Limits) -> Iterator[Command | FrameError]:
         try:
-            beside = self._socket or self._start()
-            decoder.send(beside, pickle.dumps((sum(map(len, pieces)), binary, limits)))
+            beside = self._process.connection()
+            side_socket.send(beside, pickle.dumps((sum(map(len, pieces)), binary, limits)))
             for piece in pieces:
                 beside.sendall(piece)
             return decoder.receive_answer(beside)
@@ -107,33 +103,13 @@ class LargeFrames:
             self.end()  # who knows what of the answer is still to come
             raise
 
-    def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            command = [sys.executable, "-m", decoder.__name__, str(theirs.fileno())]
-            self._process = subprocess.Popen(
-                command,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-            )
-        self._socket = ours
-        return ours
-
     @property
     def process_number(self) -> int | None:
-        return self._process.pid if self._process is not None else None
+        return self._process.number
 
     def end(self) -> None:
         """End the process. The next frame gets a new one."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self._process.end()
 
 
 large_frames = LargeFrames()

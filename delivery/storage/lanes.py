@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from typing import Any, Protocol
 
 import psycopg
@@ -83,11 +83,11 @@ class Lane:
         batch_weight: int = ANY_WEIGHT,
         messages_in: Callable[[Any], int] = one,
         sends_much: bool = False,
-        rests: type | None = None,
+        rests: Collection[type] = (),
         opened: Callable[[], None] = lambda: None,
     ) -> None:
         self._sends_much = sends_much
-        self._rests = rests  # after batches of this kind that took long
+        self._rests = rests  # after batches of these kinds that took long
         self._opened = opened  # called when a connection was opened, before it is used
         self.name = name
         self.connected = asyncio.Event()
@@ -171,7 +171,7 @@ class Lane:
             if self._is_too_slow:
                 self._fail(batch, unavailable())
             else:
-                rests = kind is self._rests and clients_here.is_of_several
+                rests = kind in self._rests and clients_here.is_of_several
                 began = time.perf_counter()
                 await self._attempt(connection, self._runners[kind], batch)
                 if rests:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Hashable
 
-LATELY = 0.1  # seconds
+LATELY = 0.3  # seconds: whoever is made to pause, for a quarter of a second at most, is still there
 LONG_AGO = float("-inf")
 
 

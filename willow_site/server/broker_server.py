@@ -12,6 +12,7 @@ from delivery.node import life
 from delivery.storage.meters import incoming
 from willow_site.server.broken_sockets import BrokenSockets
 from willow_site.server.http_answers import LOOK_AGAIN_SECONDS, MOST_LOOK_AGAIN_SECONDS, UnreadOverHttp
+from willow_site.server.http_channel import turns
 from willow_site.server.http_request import CheckedRequest
 from willow_site.server.incoming_messages import IncomingMessages
 from willow_site.server.plain_server import PlainServer
@@ -19,6 +20,7 @@ from willow_site.server.websocket_inbox import Inbox
 from willow_site.server.websocket_protocol import BrokerWebSocketProtocol
 
 NO_LIMIT = 0  # of Autobahn; BrokerWebSocketProtocol has its own
+COME_LATER = (429, 503)  # statuses of answers
 MOST_UNSENT_BYTES = 4 * 1024 * 1024  # of one connection
 
 
@@ -51,6 +53,8 @@ class BrokerServer(PlainServer):
         await super().handle_reply(protocol, message)
 
     async def _answer_request(self, request: CheckedRequest, message: dict[str, Any]) -> None:
+        if message.get("status") in COME_LATER:
+            turns.was_for_nothing()
         body, unread = message.get("body", b""), self._unread_of(request)
         if body and unread is not None:
             await unread.wait_until_below(MOST_UNSENT_BYTES, len(body))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from delivery.gateway.loop_share import LoopShare
 
 PAUSE_PER_BUSY = 3.0  # reading a request is the smaller half of what the loop has to do for it
+FOR_NOTHING_SECONDS = 0.001  # that a request counts more which was only told to come again later
 MOST_PAUSE_SECONDS = 0.05  # all requests wait for it, whoever sent what it is for
 UPGRADE = b"upgrade: websocket"
 HEAD_BYTES = 2048  # in which it is looked for
@@ -44,6 +45,10 @@ class HttpTurns:
             work()
         finally:  # whatever became of it, the others go on
             self._go_on_after(time.perf_counter() - began)
+
+    def was_for_nothing(self) -> None:
+        """Whoever is refused at once would have the next turn as soon as one who had to wait for an answer."""
+        self._share.was_busy(FOR_NOTHING_SECONDS)
 
     def _go_on_after(self, busy_seconds: float) -> None:
         pause = self._share.pause_after(PAUSE_PER_BUSY * busy_seconds)

@@ -47,6 +47,8 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     _inbox_is_full = False
     _is_deaf = False  # what the client says is thrown away
     _left = b""  # of what has arrived: for the next turn
+    _busy_seconds = 0.0  # with the parts of a large message, since it last paused
+    _is_pausing = False
     _idle_frames = 0  # of this turn: pings, and fragments that neither begin nor end a message
     # Autobahn would format them all for its debug log, log or not. They are copied below.
     CONFIG_ATTRS: Sequence[str] = ()
@@ -83,8 +85,28 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
     def dataReceived(self, data: bytes) -> None:
         if self._left:
             self._left += data
-        else:
-            self._take(data)
+            return
+        began = time.perf_counter()
+        self._take(data)
+        self._pause_in_large_message(time.perf_counter() - began)
+
+    def _pause_in_large_message(self, busy_seconds: float) -> None:
+        """It comes in hundreds of parts. Each is over soon, and the next one is there."""
+        is_open = self.state == self.STATE_OPEN
+        if not (is_open and self.inside_message and self.message_data_total_length >= PIECE_BYTES):
+            return
+        self._busy_seconds += busy_seconds
+        if self._busy_seconds < TURN_SECONDS:
+            return
+        pause, self._busy_seconds = self.share.pause_after(self._busy_seconds), 0.0
+        if pause:
+            self._is_pausing = True
+            self._read_or_pause()
+            asyncio.get_running_loop().call_later(pause, self._end_pause)
+
+    def _end_pause(self) -> None:
+        self._is_pausing = False
+        self._read_or_pause()
 
     def _take(self, data: bytes) -> None:
         """Go through what has arrived, for one turn at most; the rest waits for the next."""
@@ -299,7 +321,7 @@ class BrokerWebSocketProtocol(CountedWebSocketProtocol):
 
     def _read_or_pause(self) -> None:
         is_closed = self._is_deaf and self.state == self.STATE_OPEN  # and the close is still to be sent
-        reads = not (self._inbox_is_full or self._left or is_closed)
+        reads = not (self._inbox_is_full or self._left or self._is_pausing or is_closed)
         if reads == self._reads or not self._socket.connected:
             return
         self._reads = reads

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from delivery.protocol.commands import Command
 from delivery.protocol.errors import Code, FrameError, missing_field, refused_value, shown, unreadable_frame
@@ -92,14 +93,15 @@ def _has_few_elements(text: bytes) -> bool:
 
 def _decode_alone(text: bytes) -> Command | FrameError:
     try:
-        members = _given_members(_MEMBERS_DECODER.decode(text))
+        known = _MEMBERS_DECODER.decode(text)
+        members = _given_members(known)
     except msgspec.ValidationError:
         return unreadable_frame(f"A command is a JSON object, not {_quoted(text)}.")
     except UNREADABLE:
         members = _members_of_malformed(text)
         refusal = _refusal_of_unreadable(members)
     else:
-        decoded = _decode_members(members)
+        decoded = _decode_members(members, None if _NULL in astuple(known) else text)
         if isinstance(decoded, Command):
             return decoded
         refusal = decoded
@@ -114,7 +116,9 @@ def _given_members(known: msgspec.Struct) -> Members:
     }
 
 
-def _decode_members(given: Members) -> Command | FrameError:
+def _decode_members(given: Members, whole: bytes | None) -> Command | FrameError:
+    """`whole`: a text that says the same, unless it gives a key twice. A good one need not be put together again, which
+    would copy a body of megabytes."""
     if "type" not in given:
         return missing_field("type")
     command_type = _command_type(given["type"])
@@ -124,6 +128,9 @@ def _decode_members(given: Members) -> Command | FrameError:
     for key, value in given.items():
         if key in own_keys and key not in _BODY_KEYS and len(memoryview(value)) > MOST_MEMBER_BYTES:
             return refused_value(key, expected_in_words(command_type, key), _quoted(value))
+    if whole is not None:
+        with suppress(FrameError, *UNREADABLE):
+            return msgspec.json.decode(whole, type=command_type)
     try:
         return msgspec.json.decode(msgspec.json.encode(given), type=command_type)
     except FrameError as error:

@@ -1,9 +1,5 @@
 """Requests over HTTP run in threads that stay, and keep their connections to PostgreSQL."""
 
-import psutil
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
-
-from delivery.gateway.side_process import SideProcess
 from tests.support.cluster import PATIENCE, Cluster
 from tests.support.scrapes import fetch
 from willow_site.processes import wait_until
@@ -32,17 +28,3 @@ def test_a_connection_that_was_lost_is_replaced_before_a_request_meets_it(broker
         broker.query("SELECT pg_terminate_backend(%s)", pid)
     assert fetch(broker.node, "/api/queues/")[0] == 200
     assert wait_until(lambda: not set(lost) & set(broker.query(CONNECTIONS)), PATIENCE)
-
-
-def test_a_side_process_steps_back_and_is_replaced_when_it_was_killed() -> None:
-    beside = SideProcess("hashes", niceness=5)
-    mine = psutil.Process()
-    before = set(mine.children())
-    encode = PBKDF2PasswordHasher().encode
-    expected = encode("secret", "salt", 1)
-    assert beside.run(encode, "secret", "salt", 1) == expected
-    (process,) = [child for child in set(mine.children()) - before if "spawn_main" in " ".join(child.cmdline())]
-    assert process.nice() == mine.nice() + 5
-    process.kill()
-    process.wait()
-    assert [beside.run(encode, "secret", "salt", 1) for _ in range(2)] == [expected] * 2

@@ -1,19 +1,24 @@
 """The queues that a node knows, kept up to date from the database."""
 
 import asyncio
+import gc
 import time
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from psycopg import AsyncConnection
 
 from delivery.engine import lookups
-from delivery.engine.lookups import queue_lane
-from delivery.engine.queues import MOST_NAMES_WITHOUT_QUEUES, Directory, SeenLately
+from delivery.engine.lookups import Definition, Lookup, queue_lane
+from delivery.engine.queues import MOST_NAMES_WITHOUT_QUEUES, YOUNG_OBJECTS, Directory, SeenLately
+from delivery.protocol.errors import Code, WillowError
 from delivery.protocol.fields import Match
 from delivery.storage.columns import BigintColumn
 from delivery.storage.lanes import Lane, job_lane, run_job
@@ -93,9 +98,72 @@ async def test_many_names_are_looked_up_in_few_statements(
     assert statements <= 1000 / lookups.BATCH_SIZE + 2
 
 
+async def test_what_waited_for_a_queue_that_is_refused_is_not_kept(
+    directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be a post of megabytes. Without the collector, which comes seldom, a cycle would keep it."""
+
+    class Waiting:
+        def found(self, queues: list[QueueRecord]) -> None: ...
+
+    async def refused(waiting: Waiting) -> WillowError:
+        failed: asyncio.Future[WillowError] = asyncio.get_running_loop().create_future()
+        directory.resolve("one-too-many", (), "exact", waiting.found, failed.set_result)
+        return await failed
+
+    monkeypatch.setattr(settings, "WILLOW", replace(settings.WILLOW, max_queue_count=0))
+    waiting = Waiting()
+    gone = weakref.ref(waiting)
+    gc.disable()
+    try:
+        error = await refused(waiting)
+        del waiting
+        await resolve(directory, "another")
+        assert error.code == Code.OVERLOADED
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
 async def test_queues_made_together_are_each_what_was_asked_for(directory: Directory) -> None:
     made = await asyncio.gather(*(resolve(directory, f"new-{number}", "exact") for number in range(100)))
     assert [queue.name for [queue] in made] == [f"new-{number}" for number in range(100)]
+
+
+async def test_the_collector_never_has_many_new_queues_to_look_at(directory: Directory) -> None:
+    """Queues stay. By itself it would come after 25,000 objects, and stop the event loop for 15 ms."""
+    rounds: list[int] = []
+
+    def noted(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            rounds.append(gc.get_count()[0])
+
+    gc.collect()
+    threshold = gc.get_threshold()
+    gc.set_threshold(1_000_000)
+    gc.callbacks.append(noted)
+    try:
+        for begin in range(0, 1000, 50):
+            await asyncio.gather(*(resolve(directory, f"new-{n}", "exact") for n in range(begin, begin + 50)))
+    finally:
+        gc.callbacks.remove(noted)
+        gc.set_threshold(*threshold)
+    assert rounds and max(rounds) < 4 * YOUNG_OBJECTS
+
+
+async def test_whoever_asks_for_many_queues_leaves_the_storage_to_others_between_batches() -> None:
+    """What a lane that rests does is tested with the lanes."""
+    assert {Lookup, Definition} <= set(queue_lane()._rests)
+
+
+async def test_lists_of_queues_share_what_they_name(directory: Directory) -> None:
+    """Each of a hundred lists of thousands of queues would have objects of its own, and take as long to be let go."""
+    [queue] = await resolve(directory, "listed", "exact")
+    identity = directory.identity_of(queue)
+    assert (identity.name, identity.tags, identity.shard) == (queue.name, queue.tags, queue.id)
+    assert directory.identity_of(queue) is identity
+    directory.forget(queue.id)
+    assert directory.identity_of(queue) is not identity, "it was kept for a queue that is gone"
 
 
 async def test_names_without_queues_are_forgotten_and_queues_are_not(directory: Directory) -> None:

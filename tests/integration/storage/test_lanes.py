@@ -1,7 +1,7 @@
 """Lanes on a real connection: what they do when PostgreSQL refuses a batch."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ class Wish:
 
 
 @asynccontextmanager
-async def running_lane(run: RunBatch, rests: type | None = None) -> AsyncIterator[Lane]:
+async def running_lane(run: RunBatch, rests: Collection[type] = ()) -> AsyncIterator[Lane]:
     lane = Lane("test", {Wish: run}, batch_size=10, rests=rests)
     task = asyncio.create_task(lane.run())
     await lane.connected.wait()
@@ -233,7 +233,7 @@ async def test_a_lane_that_rests_leaves_the_storage_to_others_after_a_long_batch
         await connection.execute("SELECT pg_sleep(%s)", [lanes.LONG_SECONDS])
         return answer_all(wishes)
 
-    async with running_lane(run, rests=Wish) as lane:
+    async with running_lane(run, rests=(Wish,)) as lane:
         monkeypatch.setattr(lanes, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": noted}))
         assert await ask(lane) == "done"
         assert await ask(lane) == "done"

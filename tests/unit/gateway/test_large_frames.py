@@ -35,7 +35,8 @@ PIECES = [FRAME[begin : begin + 65_536] for begin in range(0, len(FRAME), 65_536
 
 
 @pytest.fixture
-def large_frames() -> Iterator[LargeFrames]:
+def large_frames(monkeypatch: pytest.MonkeyPatch) -> Iterator[LargeFrames]:
+    monkeypatch.setattr(large_frames_module, "REFUSAL_SECONDS", 0)
     frames = LargeFrames()
     yield frames
     frames.end()
@@ -141,10 +142,20 @@ async def test_a_large_frame_makes_the_next_one_wait_while_others_are_there(
     assert (large_frames._rested_at > LONG_AGO) is others_are_there
 
 
+@pytest.mark.parametrize(("took", "rest"), [(0.01, 0.06), (10.0, 0.5)])
+def test_it_rests_for_six_times_as_long_as_a_frame_took_but_shuts_nobody_out(
+    large_frames: LargeFrames, monkeypatch: pytest.MonkeyPatch, took: float, rest: float
+) -> None:
+    monkeypatch.setattr(large_frames_module, "clients_here", SimpleNamespace(is_of_several=True))
+    monkeypatch.setattr(large_frames_module, "time", SimpleNamespace(perf_counter=lambda: 1000.0))
+    large_frames._rest_after(took)
+    assert large_frames._rested_at == pytest.approx(1000.0 + rest)
+
+
 async def test_the_process_finds_its_code_where_python_looks_nowhere_by_itself(
     large_frames: LargeFrames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
     assert comparable(await decoded_by(large_frames, PIECES)) == comparable(decode(FRAME, False, LIMITS))
-    process = large_frames._process
+    process = large_frames._process._process
     assert process is not None and process.poll() is None, "it was decoded there"

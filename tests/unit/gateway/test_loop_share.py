@@ -7,7 +7,7 @@ import pytest
 from delivery.gateway import loop_share
 from delivery.gateway.loop_share import MOST_REST_SECONDS, TIMES, TIMES_FOR_NOTHING, LoopShare
 from delivery.storage.presence import LATELY, Presence
-from willow_site.server.http_turns import HttpTurns, wants_websocket
+from willow_site.server.http_turns import FOR_NOTHING_SECONDS, HttpTurns, wants_websocket
 
 
 @pytest.fixture
@@ -81,6 +81,21 @@ async def test_requests_wait_for_each_other_while_clients_are_active(clock: list
     assert begun == ["alone", "first"]
     await asyncio.wait_for(done.wait(), 10)
     assert begun == ["alone", "first", "second"]
+
+
+async def test_a_request_that_was_refused_makes_the_next_one_wait_longer(clock: list[float]) -> None:
+    turns, pauses = HttpTurns(), list[float]()
+    LoopShare().is_here()
+
+    def pause_after_a_request() -> float:
+        clock[0] += MOST_REST_SECONDS  # what came before is over
+        LoopShare().is_here()
+        return turns._share.pause_after(0.001)
+
+    pauses.append(pause_after_a_request())
+    turns.was_for_nothing()
+    pauses.append(turns._share.pause_after(0.001))
+    assert pauses == [pytest.approx(TIMES * 0.001), pytest.approx(TIMES * (0.002 + FOR_NOTHING_SECONDS))]
 
 
 def test_whoever_wants_a_websocket_is_told_from_others() -> None:

@@ -1,12 +1,13 @@
 """Commands as JSON: what may be left out, and the several forms that a value can have."""
 
 import json
+import tracemalloc
 
 import pytest
 
 from delivery.protocol.commands import ClaimId, Fetch, Keepalive, Pop, Post, Release, Subscribe
 from delivery.protocol.errors import FrameError
-from delivery.protocol.json import decode
+from delivery.protocol.json import LARGE_BYTES, decode
 from delivery.protocol.limits import Limits
 from delivery.protocol.service_commands import Ready
 from tests.unit.protocol.samples import LIMITS
@@ -186,3 +187,18 @@ def test_a_large_frame_of_lists_of_bytes_is_read():
     commands = [POST | {"message": [number % 256] * 200_000, "label": number} for number in range(8)]
     decoded_commands = decode(json.dumps(commands), Limits(10_000_000, 20_000_000))
     assert [command.message for command in decoded_commands] == [bytes(command["message"]) for command in commands]
+
+
+def test_a_large_body_is_not_copied_to_be_decoded() -> None:
+    """What the process that decodes large frames takes counts with the broker's memory."""
+    size = 4 * LARGE_BYTES
+    limits = Limits(max_body_bytes=size, max_frame_bytes=2 * size)
+    frame = json.dumps({"type": "post", "queue": "q", "message": "x" * size, "label": 1, "unknown": [None]}).encode()
+    tracemalloc.start()
+    try:
+        [post] = decode(frame, limits)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(post, Post) and len(post.message) == size
+    assert peak_bytes < 2.5 * size, "its text and its bytes"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from delivery.gateway.loop_share import MOST_REST_SECONDS
 from delivery.storage import presence
 from delivery.storage import turns as turns_module
 from delivery.storage.presence import Presence
@@ -143,5 +144,16 @@ def test_who_has_a_lane_to_itself_fills_no_batch_while_others_use_the_node(
     monkeypatch.setattr(presence.time, "perf_counter", lambda: 1000.0)
     clients_here.note("modest")
     clients_here.note("greedy")
+    greedy = [Item("greedy", number) for number in range(2 * MOST_OF_ONE)]
+    assert filled(*greedy, most=1000).next_batch() == greedy[:MOST_OF_ONE]
+
+
+def test_who_is_made_to_pause_is_still_there(clients_here: Presence, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has sent before would fill a batch otherwise, as if nobody else were there."""
+    now = 1000.0
+    monkeypatch.setattr(presence.time, "perf_counter", lambda: now)
+    clients_here.note("greedy")
+    now += MOST_REST_SECONDS
+    clients_here.note("modest")
     greedy = [Item("greedy", number) for number in range(2 * MOST_OF_ONE)]
     assert filled(*greedy, most=1000).next_batch() == greedy[:MOST_OF_ONE]

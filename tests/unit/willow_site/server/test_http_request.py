@@ -61,3 +61,21 @@ def test_the_collector_is_called_for_every_few_connections(monkeypatch: pytest.M
     for _ in range(3 * YOUNG_CONNECTIONS - 1):
         factory.buildProtocol(IPv4Address("TCP", "127.0.0.1", 1))
     assert collected == [0, 0, 0]
+
+
+class Request:
+    channel = None  # its connection is gone
+
+
+@pytest.mark.parametrize(("status", "was_for_nothing"), [(429, 1), (503, 1), (200, 0), (401, 0)])
+async def test_who_is_to_come_later_makes_requests_pause_longer(
+    monkeypatch: pytest.MonkeyPatch, status: int, was_for_nothing: int
+) -> None:
+    from willow_site.server import broker_server
+
+    counted = list[int]()
+    monkeypatch.setattr(broker_server.turns, "was_for_nothing", lambda: counted.append(1))
+    server = broker_server.BrokerServer.__new__(broker_server.BrokerServer)
+    server.connections = {}
+    await server._answer_request(Request(), {"type": "http.response.start", "status": status})  # type: ignore[arg-type]
+    assert len(counted) == was_for_nothing

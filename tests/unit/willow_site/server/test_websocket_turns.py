@@ -14,12 +14,13 @@ from delivery.storage.presence import Presence
 from tests.support.cluster import PATIENCE
 from tests.support.raw_websocket import BINARY, PING, TEXT, frame
 from tests.unit.willow_site.server.test_private_attributes import HANDSHAKE
-from willow_site.server import websocket_turns
+from willow_site.server import websocket_protocol, websocket_turns
 from willow_site.server.websocket_protocol import PIECE_BYTES, BrokerWebSocketProtocol
 from willow_site.server.websocket_turns import LARGEST_PIECE_BYTES, SMALLEST_PIECE_BYTES, TURN_SECONDS, Pieces
 
 FRAMES = 20_000
 NO_SOCKET = -1
+PART_BYTES = 65_536
 
 
 class NeverFull(asyncio.Queue[Any]):
@@ -158,3 +159,23 @@ async def test_a_large_message_is_kept_in_few_pieces(protocol: Any) -> None:
     assert b"".join(event["pieces"]) == body
     large = [piece for piece in event["pieces"] if len(piece) >= PIECE_BYTES]
     assert sum(map(len, large)) > len(body) - PIECE_BYTES
+
+
+@pytest.mark.parametrize("others_are_there", [True, False])
+async def test_who_sends_a_large_message_pauses_while_others_are_there(
+    protocol: Any, monkeypatch: pytest.MonkeyPatch, others_are_there: bool
+) -> None:
+    monkeypatch.setattr(Presence, "has_others", lambda *_: others_are_there)
+    monkeypatch.setattr(websocket_protocol, "TURN_SECONDS", 0.0)  # each part has used up a turn
+    sent = frame(b"x" * (PIECE_BYTES * 2), opcode=BINARY)
+    pauses = 0
+    for begin in range(0, len(sent), PART_BYTES):
+        protocol.dataReceived(sent[begin : begin + PART_BYTES])
+        async with asyncio.timeout(PATIENCE):
+            while protocol.transport.producerState == "paused":
+                pauses += 1
+                await asyncio.sleep(0)
+        assert begin + PART_BYTES < len(sent) or not protocol.application_queue.empty()
+    assert bool(pauses) is others_are_there
+    protocol.dataReceived(frame(b"{}"))
+    assert protocol.transport.producerState == "producing", "it has begun no other large one"
