@@ -120,8 +120,10 @@ class ConnectConsumer(AsyncConsumer):
             await session.under_way.wait_below(most, most_bytes)
             await outbox.wait_until_roomy()
             if busy_seconds >= TURN_SECONDS:
-                pause = share.pause_after(busy_seconds, for_nothing=for_nothing)
-                await asyncio.sleep(0 if socket.has_gone else pause)  # what is left of it has only seconds
+                if socket.has_gone:  # what is left of it has only seconds
+                    await asyncio.sleep(0)
+                else:
+                    await share.step_back(busy_seconds, for_nothing=for_nothing)
                 busy_seconds, for_nothing = 0.0, True
             event = await receive()
             if event["type"] == "websocket.disconnect":
@@ -153,7 +155,7 @@ class ConnectConsumer(AsyncConsumer):
                 commands = _without_questions(commands)
                 await asyncio.sleep(0)
             else:
-                await asyncio.sleep(socket.share.pause_after(TURN_SECONDS))
+                await socket.share.step_back(TURN_SECONDS)
             willow = settings.WILLOW
             await session.under_way.wait_below(willow.connection_commands, willow.connection_post_bytes)
 

@@ -8,6 +8,7 @@ of no use to anybody, such as frames that cannot be read, counts several times.
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from delivery.storage.presence import LONG_AGO, clients_here
@@ -19,6 +20,24 @@ MOST_REST_SECONDS = 0.25
 def sockets_are_active() -> bool:
     """Whether a client with a WebSocket was there lately."""
     return clients_here.has_others(None)
+
+
+class Turnstile:
+    """Lets one at a time go on, each in a pass of the loop of its own.
+
+    The pauses of twenty busy connections may end in the same pass: then nobody else had a turn before all twenty had
+    theirs.
+    """
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    async def go_through(self) -> None:
+        async with self._turn:
+            await asyncio.sleep(0)
+
+
+_turnstile = Turnstile()
 
 
 class LoopShare:
@@ -36,6 +55,13 @@ class LoopShare:
         """What it is sent is on its account, too: its next pause is longer by that."""
         if clients_here.has_others(self):
             self._rest_for(TIMES * seconds)
+
+    async def step_back(self, busy_seconds: float, *, for_nothing: bool = False) -> None:
+        """Pause, if others are there, and go on when none of the others that were as busy does so."""
+        pause = self.pause_after(busy_seconds, for_nothing=for_nothing)
+        await asyncio.sleep(pause)
+        if pause > 0:
+            await _turnstile.go_through()
 
     def pause_after(self, busy_seconds: float, *, for_nothing: bool = False) -> float:
         """For how many seconds others go first, now that it was busy for so long."""

@@ -1,11 +1,12 @@
 """Who keeps the event loop busy pauses while others use it, and only then."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from delivery.gateway import loop_share
-from delivery.gateway.loop_share import MOST_REST_SECONDS, TIMES, TIMES_FOR_NOTHING, LoopShare
+from delivery.gateway.loop_share import MOST_REST_SECONDS, TIMES, TIMES_FOR_NOTHING, LoopShare, Turnstile
 from delivery.storage.presence import LATELY, Presence
 from willow_site.server.http_turns import FOR_NOTHING_SECONDS, HttpTurns, wants_websocket
 
@@ -16,6 +17,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
     monkeypatch.setattr(loop_share.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(loop_share, "clients_here", Presence())
+    monkeypatch.setattr(loop_share, "_turnstile", Turnstile())
     return now
 
 
@@ -46,6 +48,47 @@ def test_what_it_is_sent_counts_at_its_next_pause(clock: list[float]) -> None:
     assert busy.pause_after(0.001) == pytest.approx(TIMES * 0.006)
     busy.was_busy(10)
     assert busy.pause_after(0.001) == pytest.approx(MOST_REST_SECONDS), "it is not shut out"
+
+
+def test_of_several_that_were_busy_one_goes_on_in_each_pass_of_the_loop() -> None:
+    passes, went_on, turnstile = 0, [], Turnstile()
+
+    async def count_passes() -> None:
+        nonlocal passes
+        while True:
+            passes += 1
+            await asyncio.sleep(0)
+
+    async def go_on() -> None:
+        await turnstile.go_through()
+        went_on.append(passes)
+
+    async def run() -> None:
+        counting = asyncio.create_task(count_passes())
+        await asyncio.gather(*(go_on() for _ in range(5)))
+        counting.cancel()
+
+    asyncio.run(run())
+    assert len(set(went_on)) == 5
+
+
+def test_whoever_pauses_waits_for_others_that_do(clock: list[float]) -> None:
+    async def run() -> None:
+        busy, turnstile = LoopShare(), loop_share._turnstile
+        LoopShare().is_here()
+        busy.is_here()
+        async with turnstile._turn:
+            waiting = asyncio.create_task(busy.step_back(0.001))
+            await asyncio.wait_for(_until(lambda: turnstile._turn._waiters), 5)
+            assert not waiting.done()
+        await waiting
+
+    asyncio.run(run())
+
+
+async def _until(condition: Callable[[], object]) -> None:
+    while not condition():
+        await asyncio.sleep(0)
 
 
 def test_what_is_of_no_use_counts_several_times(clock: list[float]) -> None:
