@@ -16,6 +16,9 @@ UNDER_WAY = 10 * BATCH  # posts without their notice
 MOST_WAITING = 5_000  # messages that are stored and not finished, of this process
 IN_FLIGHT = 500
 WORK_TIMEOUT = 10.0
+MOST_SAID = (
+    10_000  # finishes and the like without an answer: what is sent beyond that waits in sockets, not with a broker
+)
 RETRY_SECONDS = 0.3
 LAST_ANSWERS_SECONDS = 40.0
 UNAVAILABLE = "Unavailable"  # nothing was done, or nobody knows: it can be said again
@@ -176,6 +179,7 @@ class BulkWorker(LoadClient):
 
     async def _say(self, link: Link, commands: list[Fields]) -> None:
         """All about one queue."""
+        await _until(lambda: len(self._said) < MOST_SAID, LAST_ANSWERS_SECONDS)
         self._said.update((command["label"], command) for command in commands)
         for verb, same in _by(commands, "type").items():
             link.note_many(Kind.SAY, _said(same), verb=verb, queue=commands[0]["queue"])
