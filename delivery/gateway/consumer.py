@@ -7,6 +7,7 @@ the session, which answers when an answer is there.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -37,6 +38,9 @@ from delivery.storage.lanes import run_job
 from delivery.storage.presence import clients_here
 
 ONLY_FOR_AN_ANSWER = (Fetch, Pop)  # nothing else comes of them, but queues that are made by their first use
+
+# A client hears soon that the node has too much under way, also if the storage stands still.
+MOST_SECONDS_UNTIL_STORED = 1.0
 
 Receive = Callable[[], Awaitable[Any]]
 
@@ -137,7 +141,9 @@ class ConnectConsumer(AsyncConsumer):
                 async with decoding as commands:
                     await self._handle(node, session, commands, socket)
                     if clients_here.is_of_several:  # what it brought is kept until it is stored: it counts as long
-                        await session.under_way.wait_below(most, LARGE_BYTES)
+                        with suppress(TimeoutError):
+                            async with asyncio.timeout(MOST_SECONDS_UNTIL_STORED):
+                                await session.under_way.wait_below(most, LARGE_BYTES)
             else:
                 decoded = _decoded(event, limits)
                 for_nothing &= isinstance(decoded[-1], FrameError)

@@ -17,7 +17,7 @@ STEPS_AFTER_A_POST = [
     "delivery.engine.claims:Floors.lower_to",
     "delivery.engine.waiters:Waiters.wake",
     "delivery.engine.handover:Handover.hand_out",
-    "delivery.moves.notices:Notices.tell",
+    "delivery.moves.notices:Notices.tell_each",
     "delivery.storage.meters:BatchMeter.add",
     "delivery.wakeups.hints:Hints.messages_ready",
 ]
