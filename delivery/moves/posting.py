@@ -150,7 +150,8 @@ class PostRequest:
             traits |= HAS_DEDUPE
         if command.group is not None:
             traits |= IN_GROUP
-        if command.group is not None or command.unique is not None or not (self.headers is self.poster_key is None):
+        has_key_or_headers = self.poster_key is not None or self.headers is not None
+        if has_key_or_headers or command.group is not None or command.unique is not None:
             traits |= HAS_EXTRAS
         return traits
 
